@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// From configuration, probe results and commands to snapshots: the decisions of the manager
+// without its sockets. Every function takes the time and returns what changed for data planes; an
+// event without effect returns an empty Changes. `weirctl simulate` drives it on a virtual clock.
+//
+// It owns the numbers that must stay the same while things live: service ids, backend slots,
+// marks, generations. save() and restore() carry them, the health and the drains over a restart of
+// the manager.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/eligibility.h"
+#include "weir/model.h"
+#include "weir/result.h"
+#include "weir/snapshot.h"
+
+namespace weir {
+
+// What data planes must be told, to be sent in this order: services, rules, removed services.
+struct Changes {
+  std::vector<ServiceSnapshot> services;
+  std::optional<RulesSnapshot> rules;
+  std::vector<ServiceId> removed;
+  bool empty() const noexcept { return services.empty() && !rules && removed.empty(); }
+};
+
+// A member of a group, by the group's name and Endpoint::identity().
+struct EndpointRef {
+  std::string group;
+  std::string endpoint;
+  friend auto operator<=>(const EndpointRef&, const EndpointRef&) = default;
+};
+
+// The kernel's side of a backend: packets with this mark go to this next hop.
+struct BackendRoute {
+  Mark mark;
+  std::optional<Address> ipv4;
+  std::optional<Address> ipv6;
+  friend bool operator==(const BackendRoute&, const BackendRoute&) = default;
+};
+
+// A backend of a service as an operator sees it.
+struct BackendView {
+  std::string group;
+  std::string endpoint;
+  std::string zone;
+  bool failover = false;
+  Health health = Health::unknown;
+  bool eligible = false;  // in the set for clients without a zone of their own
+  std::uint32_t weight = 1;
+  Mark mark;
+  std::optional<Time> drainDeadline;
+};
+
+struct ServiceView {
+  std::string name;
+  Eligibility eligibility;
+  std::vector<BackendView> backends;
+};
+
+class ControlPlane {
+ public:
+  // `initialHealth`: state of an endpoint never probed (unknown; a simulation starts healthy).
+  explicit ControlPlane(Health initialHealth = Health::unknown);
+  ~ControlPlane();
+
+  // Makes `configuration` the wanted one. Endpoints that left a group drain (P7.1, P7.3), groups
+  // that left a service do not (P7.4); ids, slots and marks of what stays are kept. Fails, without
+  // any effect, when marks run out (fwmarkMask too small for the number of backends).
+  Result<Changes> apply(Configuration configuration, Time now);
+  const Configuration& configuration() const noexcept;
+
+  // States of endpoints from their probes, taken together: no set in between is ever seen (P6.5).
+  // `draining` and unknown endpoints are refused with an error that names them; then nothing is
+  // changed.
+  struct HealthUpdate {
+    EndpointRef endpoint;
+    Health health;
+  };
+  struct WeightUpdate {
+    EndpointRef endpoint;
+    ReportedWeight weight;
+  };
+  Result<Changes> setHealth(std::span<const HealthUpdate>, Time now);
+  Result<Changes> setWeight(std::span<const WeightUpdate>, Time now);
+
+  // P7 by command. Timeout: the service's, unless given. Endpoint: its identity.
+  Result<Changes> drain(std::string_view service, std::string_view endpoint,
+                        std::optional<std::chrono::seconds> timeout, Time now);
+  Result<Changes> undrain(std::string_view service, std::string_view endpoint, Time now);
+
+  // Ends drains whose deadline is not after `now`. Call when nextDeadline() comes.
+  Changes advance(Time now);
+  std::optional<Time> nextDeadline() const;
+
+  // Everything, for a data plane that connects.
+  Changes everything() const;
+  // The kernel state that the snapshots rely on, sorted by mark.
+  std::vector<BackendRoute> routes() const;
+
+  std::optional<ServiceView> view(std::string_view service) const;
+  std::optional<Health> health(const EndpointRef&) const;
+
+  // State that must outlive the process, as JSON text; restore() before the first apply().
+  // Deadlines are absolute times of the same clock. A state that cannot be read is refused and
+  // leaves the control plane as it was.
+  std::string save() const;
+  Status restore(std::string_view state);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weir

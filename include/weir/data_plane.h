@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What happens to a packet (P1 to P8), as one pure step: world, table, packet and time in, decision
+// out. The engine runs it on packets from the queue, `weirctl simulate` on packets from a file.
+//
+// A World is immutable. A change makes a new one that shares all unchanged parts with the old one;
+// packet threads go on with the one they hold until their next batch, so no packet ever waits for
+// a table that is being built.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/maglev.h"
+#include "weir/packet.h"
+#include "weir/snapshot.h"
+#include "weir/tracking_table.h"
+
+namespace weir {
+
+// A service as packets meet it: lookup tables built from a snapshot.
+class Service {
+ public:
+  // Builds the Maglev tables; takes milliseconds with many backends.
+  Service(ServiceSnapshot snapshot, std::uint64_t hashSeed);
+
+  const ServiceSnapshot& snapshot() const noexcept { return snapshot_; }
+  struct Backend {
+    Mark mark;  // 0: no such backend
+    std::array<Generation, kProtocolClasses> validFrom{};
+  };
+  // The backend in a slot, or nullptr.
+  const Backend* backend(BackendSlot) const noexcept;
+  const SnapshotBackend* describe(BackendSlot) const noexcept;
+
+  // The set for a client's zone and its table, built from it.
+  struct Choice {
+    EligibleSet set;
+    MaglevTable table;
+  };
+  const Choice& choiceFor(ZoneIndex zone) const noexcept;
+
+ private:
+  ServiceSnapshot snapshot_;
+  std::vector<Backend> backends_;                       // by slot
+  std::vector<std::uint32_t> descriptions_;             // slot -> index into snapshot_.backends
+  std::vector<std::shared_ptr<const Choice>> choices_;  // [0] without zone
+  std::vector<std::uint16_t> choiceOfZone_;             // ZoneIndex -> index into choices_
+};
+
+// Forwarding rules, routes and client zones, indexed for packets.
+class Rules {
+ public:
+  explicit Rules(RulesSnapshot);
+  const RulesSnapshot& snapshot() const noexcept { return snapshot_; }
+
+  struct Match {
+    ServiceId service;
+    std::uint32_t index = 0;  // into snapshot().rules, or into snapshot().routes if byRoute
+    bool byRoute = false;     // next hop: symmetric keys (N6)
+  };
+  // P8.2, P8.3: the most specific rule for a packet's destination, protocol and port; else the
+  // route with the longest prefix, then lowest priority, then first name (N1, N4).
+  std::optional<Match> match(const Tuple&) const noexcept;
+  ZoneIndex zoneOf(Address client) const noexcept;
+  // Is this address the virtual address of any rule?
+  bool isVirtual(Address) const noexcept;
+
+ private:
+  struct Index;
+  RulesSnapshot snapshot_;
+  std::shared_ptr<const Index> index_;
+};
+
+class World {
+ public:
+  World();  // no rules: everything passes
+  // The world after a message; SyncBegin and SyncEnd bracket a full synchronisation, during which
+  // the services heard so far are collected. Throws nothing on decoded messages.
+  std::shared_ptr<const World> after(const SnapshotMessage&) const;
+
+  const Rules& rules() const noexcept { return *rules_; }
+  // nullptr: not known.
+  const Service* service(ServiceId) const noexcept;
+  const std::vector<std::shared_ptr<const Service>>& services() const noexcept { return services_; }
+
+ private:
+  std::shared_ptr<const Rules> rules_;
+  std::vector<std::shared_ptr<const Service>> services_;  // by ServiceId, with holes
+  std::optional<std::vector<bool>> heardInSync_;          // by ServiceId, while synchronising
+};
+
+enum class Action : std::uint8_t { forward, drop, pass };
+// related: an ICMP error that follows the connection it is about (P8.6).
+enum class ConnectionState : std::uint8_t { none, fresh, known, related };
+
+// Why a packet was dropped; each value is a counter's label.
+enum class DropReason : std::uint8_t {
+  none,
+  noEligibleBackend,  // P2.8 or a service without backends
+  unknownService,     // a rule whose service the manager has not sent (never in steady state)
+};
+inline constexpr std::size_t kDropReasons = 3;
+std::string_view toString(Action) noexcept;
+std::string_view toString(ConnectionState) noexcept;  // "new", "known", "related"
+std::string_view toString(DropReason) noexcept;       // "no_eligible_backend", ...
+
+struct Decision {
+  Action action = Action::pass;
+  ConnectionState connection = ConnectionState::none;
+  DropReason reason = DropReason::none;
+  Mark mark;
+  BackendSlot backend;
+  const Service* service = nullptr;  // lives as long as the World
+  const EligibleSet* set = nullptr;  // that a new connection chose from
+  Rules::Match match;                // when action is not pass
+};
+
+// A packet on its way to a decision; prepare() of a whole batch before the first decide() lets the
+// processor fetch table lines for all of them at once.
+struct Prepared {
+  Packet packet;
+  std::optional<Rules::Match> match;
+  const Service* service = nullptr;
+  bool related = false;  // match and key are those of the quoted packet, reversed
+  TrackedKey key;        // when service is not nullptr
+};
+Prepared prepare(const World&, const TrackingTable&, const Packet&) noexcept;
+Decision decide(const World&, TrackingTable&, const Prepared&, Time now) noexcept;
+
+// What decide() would do, without doing it: no entry is made or refreshed.
+Decision foresee(const World&, TrackingTable&, const Prepared&, Time now) noexcept;
+
+// Is an entry valid for the service it belongs to (backend present, generation not older than the
+// backend's validFrom, not idle)?
+bool isLive(const World&, const TrackingTable::Visited&, Time now) noexcept;
+
+}  // namespace weir

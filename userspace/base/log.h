@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// One line per event on standard error, with fields; systemd's journal gets priority prefixes
+// (sd-daemon "<N>") when JOURNAL_STREAM is set. Levels:
+//   error    something weir promised does not hold until someone acts
+//   warning  something weir promised is at risk, or an input was refused
+//   info     a state change an operator may look for later (start, reload, transitions)
+//   debug    for developers; off unless asked for
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace weir::log {
+
+enum class Level { error, warning, info, debug };
+enum class Format { text, json };
+
+// A field: upper-case key (SERVICE, BACKEND, REASON, ...) and value.
+using Field = std::pair<std::string_view, std::string>;
+
+// Once, at the start of a program, before other threads.
+void setup(std::string_view program, Level level, Format format);
+
+void write(Level, std::string_view message, std::initializer_list<Field> fields = {});
+inline void error(std::string_view m, std::initializer_list<Field> f = {}) {
+  write(Level::error, m, f);
+}
+inline void warning(std::string_view m, std::initializer_list<Field> f = {}) {
+  write(Level::warning, m, f);
+}
+inline void info(std::string_view m, std::initializer_list<Field> f = {}) {
+  write(Level::info, m, f);
+}
+inline void debug(std::string_view m, std::initializer_list<Field> f = {}) {
+  write(Level::debug, m, f);
+}
+
+}  // namespace weir::log
