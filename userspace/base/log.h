@@ -9,6 +9,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,9 @@ namespace weir::log {
 
 enum class Level { error, warning, info, debug };
 enum class Format { text, json };
+// From the words of the command line: "error", "warning", "info", "debug"; "text", "json".
+std::optional<Level> parseLevel(std::string_view) noexcept;
+std::optional<Format> parseFormat(std::string_view) noexcept;
 
 // A field: upper-case key (SERVICE, BACKEND, REASON, ...) and value.
 using Field = std::pair<std::string_view, std::string>;
