@@ -49,4 +49,10 @@ Loaded load(const Source& node, const std::vector<Source>& resources);
 // empty; a file that cannot be read is an error diagnostic. `path` may also be one file.
 Loaded loadDirectory(const std::filesystem::path& path);
 
+// A scenario of `weirctl simulate` (C3): one YAML mapping. Its key `node` holds what weir.yaml may
+// hold for the node, `resources` a mapping of collection names to lists as in conf.d; both may be
+// missing. `events` and `expect` are ignored here, whatever they hold; any other key at the top is
+// an error. Lines and columns of diagnostics are those of the scenario's text.
+Loaded loadScenario(const Source& scenario);
+
 }  // namespace weir::config
