@@ -11,42 +11,7 @@ import sys
 import time
 
 from lab import VIP4, VIP6, Lab
-
-RESOURCES = f"""
-healthChecks:
-  - {{name: web-hc, type: HTTP, checkIntervalSec: 1, timeoutSec: 1, httpHealthCheck: {{port: 80}}}}
-networkEndpointGroups:
-  - name: primary
-    zone: zone-a
-    endpoints:
-      - {{ipAddress: 10.2.0.11, ipv6Address: "fd02::11"}}
-      - {{ipAddress: 10.2.0.12, ipv6Address: "fd02::12"}}
-  - name: standby
-    zone: zone-b
-    endpoints:
-      - {{ipAddress: 10.2.0.13, ipv6Address: "fd02::13"}}
-      - {{ipAddress: 10.2.0.14, ipv6Address: "fd02::14"}}
-backendServices:
-  - name: web
-    protocol: TCP
-    loadBalancingScheme: INTERNAL
-    healthChecks: [web-hc]
-    connectionDraining: {{drainingTimeoutSec: 300}}
-    failoverPolicy: {{failoverRatio: 0.0}}
-    backends: [{{group: primary}}, {{group: standby, failover: true}}]
-  - name: echo
-    protocol: UDP
-    loadBalancingScheme: INTERNAL
-    healthChecks: [web-hc]
-    failoverPolicy: {{failoverRatio: 0.0}}
-    backends: [{{group: primary}}, {{group: standby, failover: true}}]
-forwardingRules:
-  - {{name: web-v4, loadBalancingScheme: INTERNAL, IPAddress: {VIP4}, IPProtocol: TCP, ports: [80], backendService: web}}
-  - {{name: web-v6, loadBalancingScheme: INTERNAL, IPAddress: "{VIP6}", IPProtocol: TCP, ports: [80], backendService: web}}
-  - {{name: echo-v4, loadBalancingScheme: INTERNAL, IPAddress: {VIP4}, IPProtocol: UDP, ports: [5353], backendService: echo}}
-  - {{name: echo-v6, loadBalancingScheme: INTERNAL, IPAddress: "{VIP6}", IPProtocol: UDP, ports: [5353], backendService: echo}}
-"""
-
+from resources import web_and_echo
 
 class Demo:
     def __init__(self, lab):
@@ -168,7 +133,7 @@ def main():
             lab.serve(backend)
             lab.echo(backend)
         clean = lab.kernel_state()
-        lab.configure(RESOURCES)
+        lab.configure(web_and_echo(service="failoverPolicy: {failoverRatio: 0.0}"))
         lab.start_weir()
         demo.say(lab.weirctl("status", json_output=False).rstrip())
         for step in (demo.connections, demo.server_stops, demo.drain, demo.failover, demo.engine_dies):
