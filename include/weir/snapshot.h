@@ -42,6 +42,7 @@ struct SnapshotBackend {
   std::array<Generation, kProtocolClasses> validFrom{};
   std::string group;     // network endpoint group, for display
   std::string endpoint;  // address in canonical text; also the identity that is hashed
+  friend bool operator==(const SnapshotBackend&, const SnapshotBackend&) = default;
 };
 
 // Who may get new connections, and which rule says so.
@@ -69,6 +70,7 @@ struct ServiceSnapshot {
   std::vector<SnapshotBackend> backends;  // in any order, slots unique
   EligibleSet eligible;                   // for clients without a zone of their own below
   std::vector<std::pair<ZoneIndex, EligibleSet>> zonal;  // where zonal affinity differs
+  friend bool operator==(const ServiceSnapshot&, const ServiceSnapshot&) = default;
 };
 
 struct PortRange {
@@ -83,6 +85,7 @@ struct SnapshotRule {
   Protocol protocol = Protocol::tcp;  // none: L3_DEFAULT, every protocol
   std::vector<PortRange> ports;       // empty: allPorts
   ServiceId service;
+  friend bool operator==(const SnapshotRule&, const SnapshotRule&) = default;
 };
 
 // N1: packets to a range of destinations go to a rule's service.
@@ -92,6 +95,7 @@ struct SnapshotRoute {
   std::uint16_t priority = 1000;
   std::string rule;  // the forwarding rule it names
   ServiceId service;
+  friend bool operator==(const SnapshotRoute&, const SnapshotRoute&) = default;
 };
 
 // All rules, routes and client zones of the node; sent when any of them changes.
@@ -102,6 +106,7 @@ struct RulesSnapshot {
   std::vector<SnapshotRoute> routes;
   std::vector<std::string> zones;                          // ZoneIndex -> name
   std::vector<std::pair<Prefix, ZoneIndex>> clientRanges;  // longest prefix wins
+  friend bool operator==(const RulesSnapshot&, const RulesSnapshot&) = default;
 };
 
 struct ServiceRemoved {
@@ -115,6 +120,7 @@ struct NodeSnapshot {
   std::uint16_t queues = 1;
   std::uint64_t ipv4Entries = 1u << 20;  // room of the tracking table
   std::uint64_t ipv6Entries = 1u << 18;
+  std::uint32_t fwmarkMask = 0xffff0000;  // bits of a packet's mark that are weir's
 };
 
 // The end of a full synchronisation: services not named since its begin are gone.
