@@ -147,6 +147,8 @@ struct Zone {
   friend bool operator==(const Zone&, const Zone&) = default;
 };
 
+enum class LogLevel : std::uint8_t { error, warning, info, debug };
+
 // weir.yaml: this node.
 struct Node {
   std::string region;  // location; empty: not given
@@ -163,6 +165,7 @@ struct Node {
   std::size_t trackedIpv4 = 1u << 20;         // tracking table entries
   std::size_t trackedIpv6 = 1u << 18;
   std::string metricsAddress = "127.0.0.1:9147";
+  LogLevel logLevel = LogLevel::info;
   friend bool operator==(const Node&, const Node&) = default;
 };
 

@@ -3,6 +3,7 @@
 // Reads /etc/weir (C1): YAML text in, a valid Configuration out, or all that is wrong with it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -31,15 +32,28 @@ struct Source {
   std::string text;
 };
 
+// Where a resource is written; `collection` is its top-level key ("backendServices").
+struct Definition {
+  std::string collection;
+  std::string name;
+  std::string file;
+  unsigned line = 0;
+};
+
 struct Loaded {
   Configuration configuration;          // meaningful only when ok()
-  std::vector<Diagnostic> diagnostics;  // sorted by file, line, column
+  std::vector<Diagnostic> diagnostics;  // sorted by file, line, column; at most kMaxDiagnostics
+  std::vector<Definition> definitions;  // of every resource that was read, in reading order
   bool ok() const noexcept {
     for (const auto& d : diagnostics)
       if (d.severity == Diagnostic::Severity::error) return false;
     return true;
   }
 };
+
+// Beyond these a file is refused unread, or a run stops telling.
+inline constexpr std::size_t kMaxFileBytes = 64u << 20;
+inline constexpr std::size_t kMaxDiagnostics = 1000;
 
 // `node` is weir.yaml (may be empty, may hold resources too); `resources` the files of conf.d in
 // the order in which they are to be read.
@@ -48,6 +62,11 @@ Loaded load(const Source& node, const std::vector<Source>& resources);
 // weir.yaml and conf.d/*.yaml in name order below `directory`. A missing weir.yaml or conf.d is
 // empty; a file that cannot be read is an error diagnostic. `path` may also be one file.
 Loaded loadDirectory(const std::filesystem::path& path);
+
+// A simulation scenario (C3): node settings below `node`, collections below `resources`. The keys
+// `events` and `expect` are left alone; any other is an error. When it is ok(), the text is YAML
+// that is safe to hand to YAML::Load: its depth and the size of its expanded aliases are bounded.
+Loaded loadScenario(const Source& scenario);
 
 // A scenario of `weirctl simulate` (C3): one YAML mapping. Its key `node` holds what weir.yaml may
 // hold for the node, `resources` a mapping of collection names to lists as in conf.d; both may be
