@@ -43,7 +43,6 @@ struct SnapshotBackend {
   std::string group;     // network endpoint group, for display
   std::string endpoint;  // address in canonical text; also the identity that is hashed
   friend bool operator==(const SnapshotBackend&, const SnapshotBackend&) = default;
-  friend bool operator==(const SnapshotBackend&, const SnapshotBackend&) = default;
 };
 
 // Who may get new connections, and which rule says so.
@@ -69,7 +68,6 @@ struct ServiceSnapshot {
   std::vector<SnapshotBackend> backends;  // in any order, slots unique
   EligibleSet eligible;                   // for clients without a zone of their own below
   std::vector<std::pair<ZoneIndex, EligibleSet>> zonal;  // where zonal affinity differs
-  friend bool operator==(const ServiceSnapshot&, const ServiceSnapshot&) = default;
   friend bool operator==(const ServiceSnapshot&, const ServiceSnapshot&) = default;
 };
 
@@ -107,7 +105,6 @@ struct RulesSnapshot {
   std::vector<std::string> zones;                          // ZoneIndex -> name
   std::vector<std::pair<Prefix, ZoneIndex>> clientRanges;  // longest prefix wins
   friend bool operator==(const RulesSnapshot&, const RulesSnapshot&) = default;
-  friend bool operator==(const RulesSnapshot&, const RulesSnapshot&) = default;
 };
 
 struct ServiceRemoved {
@@ -122,8 +119,8 @@ struct NodeSnapshot {
   std::uint16_t queues = 1;
   std::uint64_t ipv4Entries = 1u << 20;  // room of the tracking table
   std::uint64_t ipv6Entries = 1u << 18;
-  friend bool operator==(const NodeSnapshot&, const NodeSnapshot&) = default;
   std::uint32_t fwmarkMask = 0xffff0000;  // bits of a packet's mark that are weir's
+  friend bool operator==(const NodeSnapshot&, const NodeSnapshot&) = default;
 };
 
 // The end of a full synchronisation: services not named since its begin are gone.
@@ -139,12 +136,10 @@ using SnapshotMessage =
 
 // One message as bytes, beginning with the version; decode() refuses other versions, trailing
 // bytes, counts beyond the message's size and values out of range: what it accepts is consistent
-// in itself (slots and zones unique and known, weights at most kMaxWeight, prefixes without host
+// in itself (slots and zones unique and known, weights at most 1000, prefixes without host
 // bits), and has exactly one form, so that encode(decode(bytes)) == bytes. It allocates no more
 // than a small multiple of the message's size. Messages handed to encode() must be consistent in
 // the same way.
-inline constexpr std::uint32_t kMaxWeight = 1000;                      // P9.1
-inline constexpr std::chrono::seconds kMaxSnapshotIdleTimeout{57600};  // P6.1
 std::vector<std::uint8_t> encode(const SnapshotMessage&);
 Result<SnapshotMessage> decode(std::span<const std::uint8_t>);
 
