@@ -39,19 +39,30 @@ struct Member {
   std::string identity;  // Endpoint::identity()
 };
 
-// Which pool a set is made of; a change between primary and failover is P6.5's switch.
-enum class Pool : std::uint8_t { none, primary, failover, both };
+// Which pool a set is made of; a change between primary and failover is P6.5's switch. Without a
+// failover policy every backend is a primary. none: the set is empty.
+enum class Pool : std::uint8_t { none, primary, failover };
 
 struct Eligibility {
   EligibleSet set;
   Pool pool = Pool::none;
-  bool lastResort = false;  // none of its members is healthy
+  bool lastResort = false;  // it has members, and none of them is healthy
   std::string explanation;  // the numbers of the rule in words a person understands
 };
 
-// The set before zonal affinity. Members of the result are sorted by identity.
+// The set before zonal affinity. Members of the result are sorted by identity; their weights are
+// those to hash with: 1 in services that are not weighted, where a weight is missing or invalid
+// (P9.2), and in sets of which every weight is 0 (P9.5).
+//
+// The rule of a weighted service: P2.3 to P2.7 where those decide with "healthy" read as "healthy
+// and nonzero" (P9.4), P2.8 when the set is empty by the failover policy's wish, else P9.3 or P9.4.
 Eligibility eligible(const BackendService&, std::span<const Member>);
-// P3 for clients of `zone`; nullopt: skipped, `base` holds. The result's pool is base's.
+// P3 for clients of `zone`; nullopt: skipped or without effect by a rule of P3, `base` (what
+// eligible() made of the same members) holds. The result's pool is base's.
+//
+// Under STAY_WITHIN_ZONE a weighted service may have a zone with nothing but healthy backends of
+// weight 0, of which none is eligible nor unhealthy; they then serve their zone in equal shares,
+// since an empty set would drop what healthy backends could serve.
 std::optional<Eligibility> refineForZone(const BackendService&, std::span<const Member>,
                                          const Eligibility& base, const std::string& zone);
 
