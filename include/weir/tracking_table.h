@@ -34,6 +34,9 @@ namespace weir {
 
 inline constexpr std::chrono::seconds kWheelTick{16};
 inline constexpr std::chrono::seconds kMaxIdleTimeout{57600};
+// Raised whenever the bytes of a slot or their meaning change: slots of another version are not
+// taken over from an earlier process.
+inline constexpr std::uint32_t kSlotLayoutVersion = 1;
 
 struct TrackingTableOptions {
   std::size_t ipv4Entries = 1u << 20;  // at most 2^27; rounded up to a multiple of the shards
