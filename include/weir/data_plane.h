@@ -26,7 +26,8 @@ namespace weir {
 // A service as packets meet it: lookup tables built from a snapshot.
 class Service {
  public:
-  // Builds the Maglev tables; takes milliseconds with many backends.
+  // Builds the Maglev tables; takes milliseconds with many backends. Members of sets without a
+  // backend of their slot are left out.
   Service(ServiceSnapshot snapshot, std::uint64_t hashSeed);
 
   const ServiceSnapshot& snapshot() const noexcept { return snapshot_; }
@@ -67,6 +68,8 @@ class Rules {
   // P8.2, P8.3: the most specific rule for a packet's destination, protocol and port; else the
   // route with the longest prefix, then lowest priority, then first name (N1, N4).
   std::optional<Match> match(const Tuple&) const noexcept;
+  // The route alone, whatever rules the address has.
+  std::optional<Match> matchRoute(Address destination) const noexcept;
   ZoneIndex zoneOf(Address client) const noexcept;
   // Is this address the virtual address of any rule?
   bool isVirtual(Address) const noexcept;
@@ -127,9 +130,22 @@ struct Prepared {
   Packet packet;
   std::optional<Rules::Match> match;
   const Service* service = nullptr;
-  bool related = false;  // match and key are those of the quoted packet, reversed
-  TrackedKey key;        // when service is not nullptr
+  // An ICMP error (P8.6): match and key are those of the quoted packet, reversed, because it came
+  // from behind the rule or route; or as it stands, when it is the one that the route carried.
+  bool related = false;
+  bool quotedAsIs = false;
+  TrackedKey key;  // when service is not nullptr
+
+  // The flow that match and key are about.
+  Tuple flow() const noexcept {
+    if (!related) return packet.tuple;
+    return quotedAsIs ? packet.quoted : packet.quoted.reversed();
+  }
 };
+//
+// A packet takes its rule (P8.3), or else its route (N1), to a service; an ICMP error those of the
+// flow it quotes, if there are any (P8.6), else its own. Keys under a route are symmetric for all
+// protocols (N6 asks it for TCP and UDP), except with CLIENT_IP_NO_DESTINATION.
 Prepared prepare(const World&, const TrackingTable&, const Packet&) noexcept;
 Decision decide(const World&, TrackingTable&, const Prepared&, Time now) noexcept;
 

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The path of a packet through the core (P1, P4, P5, P8.6).
+#include "weir/data_plane.h"
+
+namespace weir {
+namespace {
+
+FlowKey keyOf(const Prepared& prepared, TupleKind kind, SessionAffinity affinity,
+              const Tuple& flow) noexcept {
+  const bool symmetric =
+      prepared.match->byRoute && affinity != SessionAffinity::clientIpNoDestination;
+  return symmetric ? makeSymmetricKey(kind, flow) : makeKey(kind, flow);
+}
+
+bool isValid(const Service::Backend& backend, Protocol protocol, Generation madeIn) noexcept {
+  return madeIn >= backend.validFrom[static_cast<std::size_t>(protocolClass(protocol))];
+}
+
+void forwardTo(BackendSlot slot, Mark mark, ConnectionState connection, Decision& decision) {
+  decision.action = Action::forward;
+  decision.connection = connection;
+  decision.backend = slot;
+  decision.mark = mark;
+}
+
+// The live entry of the packet's flow decides, if there is one.
+bool followEntry(TrackingTable& table, const Prepared& prepared, const TrackingTable::Use& use,
+                 ConnectionState connection, Decision& decision) noexcept {
+  const auto entry = table.lookup(prepared.key, use);
+  if (!entry) return false;
+  const Service::Backend* backend = prepared.service->backend(entry->backend);
+  if (backend == nullptr || !isValid(*backend, prepared.key.key.protocol, entry->madeIn)) {
+    return false;
+  }
+  forwardTo(entry->backend, backend->mark, connection, decision);
+  return true;
+}
+
+// P4. The service's tables were built from members that all have a backend.
+void select(const World& world, const Prepared& prepared, ConnectionState connection,
+            Decision& decision) noexcept {
+  const Service& service = *prepared.service;
+  const Tuple flow = prepared.flow();
+  const ZoneIndex zone =
+      service.snapshot().zonal.empty() ? kNoZone : world.rules().zoneOf(flow.source);
+  const Service::Choice& choice = service.choiceFor(zone);
+  decision.set = &choice.set;
+  if (choice.table.empty()) {
+    decision.action = Action::drop;
+    decision.reason = DropReason::noEligibleBackend;
+    return;
+  }
+  const SessionAffinity affinity = service.snapshot().affinity;
+  const FlowKey key = keyOf(prepared, selectionTuple(affinity, flow), affinity, flow);
+  const std::uint64_t hash = hashKey(key, world.rules().snapshot().hashSeed);
+  const BackendSlot slot = choice.set.members[choice.table.pick(hash)].slot;
+  forwardTo(slot, service.backend(slot)->mark, connection, decision);
+}
+
+enum class Effect : std::uint8_t { act, none };
+
+Decision conclude(const World& world, TrackingTable& table, const Prepared& prepared, Time now,
+                  Effect effect) noexcept {
+  Decision decision;
+  if (!prepared.match) return decision;
+  decision.match = *prepared.match;
+  decision.service = prepared.service;
+  if (prepared.service == nullptr) {
+    decision.action = Action::drop;
+    decision.reason = DropReason::unknownService;
+    return decision;
+  }
+
+  const ServiceSnapshot& service = prepared.service->snapshot();
+  TrackingTable::Use use{.now = now, .idleTimeout = service.idleTimeout, .refresh = false};
+  if (prepared.related) {
+    if (!followEntry(table, prepared, use, ConnectionState::related, decision)) {
+      select(world, prepared, ConnectionState::related, decision);
+    }
+    return decision;
+  }
+
+  const bool isSyn = prepared.packet.isNewBySyn();
+  use.refresh = effect == Effect::act;
+  use.established = !isSyn;
+  const bool isNew = isSyn && synIsAlwaysNew(service.tracking, service.affinity);
+  if (!isNew && followEntry(table, prepared, use, ConnectionState::known, decision)) {
+    return decision;
+  }
+  select(world, prepared, ConnectionState::fresh, decision);
+  if (effect == Effect::act && decision.action == Action::forward) {
+    // A table without room costs the flow its memory, not the packet its way.
+    static_cast<void>(table.insert(prepared.key, decision.backend, service.generation, use));
+  }
+  return decision;
+}
+
+// P8.6: the rule or route of the flow that an ICMP error is about. The quoted packet usually came
+// from behind it; under a route it may also be the one that the route carried.
+void matchQuoted(const Rules& rules, Prepared& prepared) noexcept {
+  const Tuple& quoted = prepared.packet.quoted;
+  prepared.match = rules.match(quoted.reversed());
+  if (!prepared.match) {
+    prepared.match = rules.matchRoute(quoted.destination);
+    prepared.quotedAsIs = prepared.match.has_value();
+  }
+  prepared.related = prepared.match.has_value();
+}
+
+}  // namespace
+
+std::string_view toString(Action action) noexcept {
+  switch (action) {
+    case Action::forward:
+      return "forward";
+    case Action::drop:
+      return "drop";
+    case Action::pass:
+      return "pass";
+  }
+  return "";
+}
+
+std::string_view toString(ConnectionState state) noexcept {
+  switch (state) {
+    case ConnectionState::none:
+      return "none";
+    case ConnectionState::fresh:
+      return "new";
+    case ConnectionState::known:
+      return "known";
+    case ConnectionState::related:
+      return "related";
+  }
+  return "";
+}
+
+std::string_view toString(DropReason reason) noexcept {
+  switch (reason) {
+    case DropReason::none:
+      return "none";
+    case DropReason::noEligibleBackend:
+      return "no_eligible_backend";
+    case DropReason::unknownService:
+      return "unknown_service";
+  }
+  return "";
+}
+
+Prepared prepare(const World& world, const TrackingTable& table, const Packet& packet) noexcept {
+  Prepared prepared;
+  prepared.packet = packet;
+  if (packet.isIcmpError) matchQuoted(world.rules(), prepared);
+  if (!prepared.match) prepared.match = world.rules().match(packet.tuple);
+  if (!prepared.match) return prepared;
+  prepared.service = world.service(prepared.match->service);
+  if (prepared.service == nullptr) return prepared;
+
+  const ServiceSnapshot& service = prepared.service->snapshot();
+  const Tuple flow = prepared.flow();
+  const TupleKind kind = trackingTuple(service.tracking, service.affinity, flow);
+  prepared.key = table.tracked(keyOf(prepared, kind, service.affinity, flow), service.id);
+  table.prefetch(prepared.key);
+  return prepared;
+}
+
+Decision decide(const World& world, TrackingTable& table, const Prepared& prepared,
+                Time now) noexcept {
+  return conclude(world, table, prepared, now, Effect::act);
+}
+
+Decision foresee(const World& world, TrackingTable& table, const Prepared& prepared,
+                 Time now) noexcept {
+  return conclude(world, table, prepared, now, Effect::none);
+}
+
+bool isLive(const World& world, const TrackingTable::Visited& visited, Time now) noexcept {
+  const Service* service = world.service(visited.service);
+  if (service == nullptr) return false;
+  const Service::Backend* backend = service->backend(visited.entry.backend);
+  return backend != nullptr && isValid(*backend, visited.key.protocol, visited.entry.madeIn) &&
+         now - visited.entry.lastUsed < service->snapshot().idleTimeout;
+}
+
+}  // namespace weir
