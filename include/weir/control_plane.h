@@ -6,7 +6,11 @@
 //
 // It owns the numbers that must stay the same while things live: service ids, backend slots,
 // marks, generations. save() and restore() carry them, the health and the drains over a restart of
-// the manager.
+// the manager. The generation rises once per event that changes anything; all snapshots of one
+// Changes carry it.
+//
+// Only passthrough services (schemes INTERNAL and EXTERNAL) have snapshots; services of the proxy
+// schemes count for the draining timeouts of groups that they share (P7.3). Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -80,7 +84,7 @@ class ControlPlane {
 
   // States of endpoints from their probes, taken together: no set in between is ever seen (P6.5).
   // `draining` and unknown endpoints are refused with an error that names them; then nothing is
-  // changed.
+  // changed. For an endpoint that drains the state is noted for its return (P7.5).
   struct HealthUpdate {
     EndpointRef endpoint;
     Health health;
@@ -92,21 +96,27 @@ class ControlPlane {
   Result<Changes> setHealth(std::span<const HealthUpdate>, Time now);
   Result<Changes> setWeight(std::span<const WeightUpdate>, Time now);
 
-  // P7 by command. Timeout: the service's, unless given. Endpoint: its identity.
+  // P7 by command. Timeout: the service's, unless given; 0..3600 s. Endpoint: its identity. The
+  // endpoint stays without new connections, also after its entries have ended, until undrain() or
+  // until it has left its group and drained. A repeated drain() counts from the latest command.
   Result<Changes> drain(std::string_view service, std::string_view endpoint,
                         std::optional<std::chrono::seconds> timeout, Time now);
   Result<Changes> undrain(std::string_view service, std::string_view endpoint, Time now);
 
-  // Ends drains whose deadline is not after `now`. Call when nextDeadline() comes.
+  // Ends drains whose deadline is not after `now`. Call when nextDeadline() comes; cheap before.
   Changes advance(Time now);
   std::optional<Time> nextDeadline() const;
 
   // Everything, for a data plane that connects.
   Changes everything() const;
-  // The kernel state that the snapshots rely on, sorted by mark.
+  // The kernel state that the snapshots rely on, sorted by mark. A mark is given to another
+  // backend only by an apply() that begins when no snapshot mentions it any more.
   std::vector<BackendRoute> routes() const;
 
+  // nullopt: no passthrough service of that name.
   std::optional<ServiceView> view(std::string_view service) const;
+  // nullopt: no such endpoint, neither configured nor leaving its group (then it is draining; a
+  // drain by command concerns one service and shows in its view).
   std::optional<Health> health(const EndpointRef&) const;
 
   // State that must outlive the process, as JSON text; restore() before the first apply().
