@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "engine/engine.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/log.h"
+#include "base/notify.h"
+#include "engine/kernel_counters.h"
+#include "engine/operations.h"
+
+namespace weir::engine {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTick{100};
+constexpr milliseconds kMinBackoff{50};
+constexpr milliseconds kMaxBackoff{1000};
+// How much of a tick may go into collecting the table's garbage.
+constexpr milliseconds kCollecting{20};
+// A packet thread without a turn for so long is stalled, where no watchdog says otherwise.
+constexpr milliseconds kStalledAfter{5000};
+
+std::uint32_t generationOf(Generation g) { return g.value(); }
+
+}  // namespace
+
+Engine::Engine(Options options, Signals signals)
+    : options_(std::move(options)),
+      signals_(std::move(signals)),
+      started_(bootTime()),
+      backoff_(kMinBackoff),
+      world_(std::make_shared<const World>()) {}
+
+Engine::~Engine() {
+  // All at once, so that the waits of many threads do not add up.
+  for (const auto& thread : threads_) thread->requestStop();
+}
+
+Status Engine::run() {
+  notify::ready(statusLine());
+  for (;;) {
+    Time now = bootTime();
+    if (!link_ && now >= nextConnect_) connect(now);
+    if (now >= nextTick_) tick(now);
+
+    std::array<pollfd, 2> wait{{{signals_.fd(), POLLIN, 0}, {-1, 0, 0}}};
+    if (link_)
+      wait[1] = {link_->fd(), static_cast<short>(link_->wantsToWrite() ? POLLIN | POLLOUT : POLLIN),
+                 0};
+    Time wake = nextTick_;
+    if (!link_) wake = std::min(wake, nextConnect_);
+    const auto timeout = std::clamp((wake - now).count(), Time::rep{0}, Time::rep{kTick.count()});
+    ::poll(wait.data(), wait.size(), static_cast<int>(timeout));
+
+    if (const auto signal = signals_.next()) {
+      log::info("stopping", {{"SIGNAL", std::to_string(*signal)}});
+      notify::stopping();
+      return success();
+    }
+    if (link_ && wait[1].revents != 0)
+      if (Status status = hearManager(bootTime()); !status) return status;
+  }
+}
+
+void Engine::connect(Time now) {
+  auto link = ManagerLink::connect(options_.runDir);
+  if (!link) {
+    if (!std::exchange(toldAway_, true))
+      log::info("waiting for the manager", {{"REASON", link.error().message}});
+    nextConnect_ = now + backoff_;
+    backoff_ = std::min(backoff_ * 2, kMaxBackoff);
+    return;
+  }
+  link_.emplace(std::move(*link));
+  toldAway_ = false;
+  toldRefused_ = false;
+  backoff_ = kMinBackoff;
+  log::info("connected to the manager");
+}
+
+void Engine::disconnect(const std::string& reason, Time now) {
+  log::warning(isRunning() ? "lost the manager; going on with the last snapshot"
+                           : "lost the manager before the first snapshot was complete",
+               {{"REASON", reason}, {"GENERATION", std::to_string(generationOf(generation_))}});
+  link_.reset();
+  intake_.interrupt();
+  toldAway_ = true;
+  nextConnect_ = now + backoff_;
+  backoff_ = std::min(backoff_ * 2, kMaxBackoff);
+}
+
+Status Engine::hearManager(Time now) {
+  const auto frames = link_->receive();
+  if (!frames) {
+    disconnect(frames.error().message, now);
+    return success();
+  }
+  if (Status status = applySnapshots(*frames); !status) return status;
+  for (const Frame& frame : *frames)
+    if (frame.type == FrameType::request) answer(frame);
+  if (const Status status = link_->flush(); !status) disconnect(status.error().message, now);
+  return success();
+}
+
+Status Engine::applySnapshots(const std::vector<Frame>& frames) {
+  std::vector<std::span<const std::uint8_t>> payloads;
+  for (const Frame& frame : frames)
+    if (frame.type == FrameType::snapshot) payloads.emplace_back(frame.payload);
+  if (payloads.empty()) return success();
+
+  const bool differed = intake_.nodeDiffers();
+  // Many large services take seconds to build; the rest of the thread's work must not wait.
+  const auto taken = intake_.take(payloads, [this] {
+    if (const Time now = bootTime(); now >= nextTick_) tick(now);
+  });
+  if (!taken.refused.empty()) {
+    refused_ += taken.refused.size();
+    if (!std::exchange(toldRefused_, true))
+      log::warning("refused a snapshot; what it would have replaced stays in effect",
+                   {{"REASON", taken.refused.front()}});
+  }
+  if (intake_.nodeDiffers() && !differed)
+    log::warning("queues, mark mask or table size were changed; restart weir-engine to use them");
+  if (!taken.world) return success();
+
+  applied_ += payloads.size() - taken.refused.size();
+  world_ = taken.world;
+  generation_ = taken.generation;
+  cell_.publish(taken.world);
+  if (!isRunning() && intake_.isComplete())
+    if (Status status = startPackets(); !status) return status;
+  ledger_.observe(*world_, threadCounters());
+  link_->send(textFrame(FrameType::applied, 0,
+                        fmt::format(R"({{"generation":{}}})", generationOf(generation_))));
+  log::debug("snapshots in effect", {{"GENERATION", std::to_string(generationOf(generation_))}});
+  return success();
+}
+
+void Engine::answer(const Frame& request) {
+  const OperationContext context{world_.get(), table_ ? &*table_ : nullptr, bootTime(),
+                                 [this] { return stats(); }};
+  link_->send(
+      textFrame(FrameType::response, request.request, answerRequest(request.payload, context)));
+}
+
+Status Engine::startPackets() {
+  const NodeSnapshot& node = *intake_.node();
+  TrackingTableOptions wanted;
+  wanted.ipv4Entries = node.ipv4Entries;
+  wanted.ipv6Entries = node.ipv6Entries;
+  auto file = TableFile::open(options_.runDir / "engine.table", wanted);
+  if (!file) return file.error();
+  file_.emplace(std::move(*file));
+  if (!file_->foundOther().empty())
+    log::warning("the tracking table of an earlier run cannot be used; started an empty one",
+                 {{"REASON", file_->foundOther()}});
+  table_.emplace(file_->options(), file_->slots(), bootTime());
+
+  // All queues before the first thread: either the engine serves them all, or none.
+  std::vector<Queue> queues;
+  for (unsigned i = 0; i < node.queues; ++i) {
+    auto queue =
+        Queue::open(static_cast<std::uint16_t>(node.queueBase + i), PacketThread::kIdleWait);
+    if (!queue) return queue.error();
+    queues.push_back(std::move(*queue));
+  }
+  for (Queue& queue : queues)
+    threads_.push_back(
+        std::make_unique<PacketThread>(std::move(queue), cell_, *table_, node.fwmarkMask));
+  log::info("forwarding", {{"QUEUES", std::to_string(node.queues)},
+                           {"FIRST_QUEUE", std::to_string(node.queueBase)},
+                           {"TABLE_CAPACITY", std::to_string(table_->capacity())},
+                           {"RECOVERED", std::to_string(table_->recovered())},
+                           {"GENERATION", std::to_string(generationOf(generation_))}});
+  return success();
+}
+
+void Engine::tick(Time now) {
+  nextTick_ = now + kTick;
+  cell_.collect();
+  if (table_) {
+    const Time until = now + kCollecting;
+    while (table_->advance(now) && bootTime() < until) {
+    }
+  }
+  watch(now);
+}
+
+void Engine::watch(Time now) {
+  const auto interval = notify::watchdogInterval();
+  const auto limit =
+      interval ? std::chrono::duration_cast<milliseconds>(*interval) / 2 : kStalledAfter;
+  const auto stalled = std::find_if(threads_.begin(), threads_.end(), [&](const auto& thread) {
+    return now - thread->heartbeat() > limit;
+  });
+  if (stalled == threads_.end()) {
+    stalled_ = false;
+    if (interval) {
+      notify::watchdog();
+      notify::status(statusLine());
+    }
+    return;
+  }
+  if (!std::exchange(stalled_, true))
+    log::error("a packet thread makes no progress",
+               {{"QUEUE", std::to_string((*stalled)->queueNumber())}});
+}
+
+std::string Engine::stats() const {
+  StatsInput input;
+  input.uptime = std::chrono::duration_cast<std::chrono::seconds>(bootTime() - started_);
+  input.generation = generation_;
+  input.snapshotsApplied = applied_;
+  input.snapshotsRefused = refused_;
+  for (const auto& thread : threads_)
+    input.threads.emplace_back(thread->queueNumber(), &thread->counters());
+  input.kernel = readKernelCounters();
+  input.table = table_ ? &*table_ : nullptr;
+  input.world = isRunning() ? world_.get() : nullptr;
+  input.ledger = &ledger_;
+  return statsJson(input);
+}
+
+std::string Engine::statusLine() const {
+  if (!isRunning()) return "waiting for the manager";
+  return fmt::format("{} queues, {} of {} entries, generation {}", threads_.size(), table_->size(),
+                     table_->capacity(), generationOf(generation_));
+}
+
+ServiceLedger::Threads Engine::threadCounters() const {
+  ServiceLedger::Threads threads;
+  for (const auto& thread : threads_) threads.push_back(&thread->counters());
+  return threads;
+}
+
+}  // namespace weir::engine

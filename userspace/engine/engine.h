@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/signals.h"
+#include "engine/manager_link.h"
+#include "engine/options.h"
+#include "engine/packet_thread.h"
+#include "engine/snapshot_intake.h"
+#include "engine/stats.h"
+#include "engine/table_file.h"
+#include "engine/world_cell.h"
+#include "weir/tracking_table.h"
+
+namespace weir::engine {
+
+// The control thread. It hears the manager, builds worlds and publishes them, answers requests,
+// collects the table's garbage and watches the packet threads. It never touches a packet, and
+// packet threads never wait for it.
+//
+//   waiting for the manager -> first synchronisation -> table opened, queues bound -> running
+//
+// A manager that goes away changes nothing but that it is looked for again.
+class Engine {
+ public:
+  // `signals` must deliver SIGTERM and SIGINT.
+  Engine(Options options, Signals signals);
+  ~Engine();
+
+  // Until SIGTERM or SIGINT. The error says why the engine cannot go on.
+  Status run();
+
+ private:
+  bool isRunning() const noexcept { return !threads_.empty(); }
+  // The manager's side.
+  void connect(Time now);
+  void disconnect(const std::string& reason, Time now);
+  Status hearManager(Time now);
+  Status applySnapshots(const std::vector<Frame>&);
+  void answer(const Frame& request);
+  // Our own side.
+  Status startPackets();
+  void tick(Time now);
+  void watch(Time now);
+  std::string stats() const;
+  std::string statusLine() const;
+  ServiceLedger::Threads threadCounters() const;
+
+  Options options_;
+  Signals signals_;
+  Time started_;
+
+  std::optional<ManagerLink> link_;
+  Time nextConnect_{};
+  std::chrono::milliseconds backoff_;
+  bool toldAway_ = false;
+
+  SnapshotIntake intake_;
+  std::shared_ptr<const World> world_;  // the one that was published last
+  Generation generation_;
+  std::uint64_t applied_ = 0;
+  std::uint64_t refused_ = 0;
+  bool toldRefused_ = false;  // on this connection
+
+  ServiceLedger ledger_;
+  Time nextTick_{};
+  bool stalled_ = false;
+
+  // Destroyed from the last to the first: threads end before what they use.
+  WorldCell cell_;
+  std::optional<TableFile> file_;
+  std::optional<TrackingTable> table_;
+  std::vector<std::unique_ptr<PacketThread>> threads_;
+};
+
+}  // namespace weir::engine
