@@ -43,7 +43,9 @@ class KernelState {
   // removeOld: then also removes what the wish no longer has. An error names what the kernel
   // refused; the rest has been applied.
   virtual Status apply(const KernelWish&, Prune) = 0;
-  // Backends of the last wish that cannot be reached, and looked up again by refresh().
+  // Backends of the last wish that could not be reached when it was last compared with the kernel,
+  // sorted by mark; reconcile() looks them up again. Until then their marked packets are refused
+  // as unreachable.
   virtual std::vector<UnreachableBackend> unreachable() const = 0;
   // Compares the kernel with the last wish and repairs it: true when something was repaired.
   virtual Result<bool> reconcile() = 0;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Routing rules and backends' routes as rtnetlink messages, both ways.
+#pragma once
+
+#include <linux/netlink.h>
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+
+#include "manager/kernel/netlink.h"
+#include "manager/kernel/rule_tree.h"
+#include "weir/address.h"
+#include "weir/types.h"
+
+namespace weir::manager {
+
+// The only route of a backend's table: default via the backend itself. Without a next hop it is an
+// `unreachable` route, so that marked packets never go on to the main table.
+struct BackendTable {
+  std::uint32_t table = 0;
+  unsigned interface = 0;  // 0: unreachable
+  Address gateway;         // when interface != 0
+  friend bool operator==(const BackendTable&, const BackendTable&) = default;
+};
+
+// What a dump shows of a message that carries our protocol number.
+struct DumpedRule {
+  RoutingRule rule;
+  bool exact = false;  // nothing in it but what `rule` says
+};
+struct DumpedRoute {
+  BackendTable route;
+  bool exact = false;  // nothing in it but what `route` says
+};
+
+void addRuleDump(Messages&, Family);
+void addRouteDump(Messages&, Family, std::uint8_t protocol);
+void addNewRule(Messages&, Family, const RoutingRule&, std::uint8_t protocol);
+// Replaces what is there.
+void addNewRoute(Messages&, Family, const BackendTable&, std::uint8_t protocol);
+// Deletes exactly what a dumped message shows.
+void addDeletion(Messages&, const nlmsghdr& dumped);
+
+// nullopt: of another protocol number.
+std::optional<DumpedRule> readRule(const nlmsghdr&, std::uint8_t protocol);
+std::optional<DumpedRoute> readRoute(const nlmsghdr&, std::uint8_t protocol);
+
+}  // namespace weir::manager
