@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "manager/api/http_server.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <charconv>
+#include <map>
+#include <optional>
+
+#include "base/log.h"
+#include "manager/api/http_session.h"
+#include "manager/local_socket.h"
+#include "weir/address.h"
+
+namespace weir::manager {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+// An address of the node's own and a port, both numeric.
+std::optional<tcp::endpoint> parseEndpoint(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  std::string_view host = text.substr(0, colon);
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  const std::string_view digits = text.substr(colon + 1);
+  unsigned short port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  error_code bad;
+  const auto address = asio::ip::make_address(std::string(host), bad);
+  if (error != std::errc{} || end != digits.data() + digits.size() || bad) return std::nullopt;
+  return tcp::endpoint(address, port);
+}
+
+}  // namespace
+
+struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
+  Impl(asio::io_context& context, HttpHandler handle, std::chrono::milliseconds wait)
+      : io(context), handler(std::move(handle)), patience(wait), retry(context) {}
+
+  template <class Acceptor>
+  void accept(std::optional<Acceptor>& acceptor) {
+    acceptorOf(*acceptor).async_accept(
+        [weak = weak_from_this(), &acceptor](const error_code& error, auto socket) {
+          const auto self = weak.lock();
+          if (!self || !acceptor || error == asio::error::operation_aborted) return;
+          if (!error) {
+            self->welcome(HttpSession::Socket(std::move(socket)));
+            return self->accept(acceptor);
+          }
+          // Out of descriptors: neither spin nor stop accepting.
+          self->retry.expires_after(std::chrono::milliseconds(200));
+          self->retry.async_wait([weak, &acceptor](const error_code& cancelled) {
+            const auto again = weak.lock();
+            if (!cancelled && again && acceptor) again->accept(acceptor);
+          });
+        });
+  }
+
+  static LocalListener::Acceptor& acceptorOf(LocalListener& listener) {
+    return listener.acceptor();
+  }
+  static tcp::acceptor& acceptorOf(tcp::acceptor& acceptor) { return acceptor; }
+
+  void welcome(HttpSession::Socket socket) {
+    const bool full = sessions.size() >= kMaxConnections;
+    auto session = makeHttpSession(std::move(socket), handler, patience,
+                                   [weak = weak_from_this()](HttpSession* gone) {
+                                     if (const auto self = weak.lock()) self->sessions.erase(gone);
+                                   });
+    if (full) return session->refuse(errorResponse(503, "too many connections; try again later"));
+    sessions.emplace(session.get(), session);
+    session->start();
+  }
+
+  asio::io_context& io;
+  HttpHandler handler;
+  std::chrono::milliseconds patience;
+  asio::steady_timer retry;
+  std::optional<LocalListener> local;
+  std::optional<tcp::acceptor> tcpAcceptor;
+  std::map<HttpSession*, std::weak_ptr<HttpSession>> sessions;
+};
+
+HttpServer::HttpServer(asio::io_context& io, HttpHandler handler,
+                       std::chrono::milliseconds patience)
+    : impl_(std::make_shared<Impl>(io, std::move(handler), patience)) {}
+
+HttpServer::~HttpServer() { stop(); }
+
+Status HttpServer::listenLocal(const std::filesystem::path& path, const std::string& group) {
+  auto acceptor = manager::listenLocal(impl_->io, path, group);
+  if (!acceptor.ok()) return acceptor.error();
+  impl_->local.emplace(std::move(acceptor).value());
+  impl_->accept(impl_->local);
+  return success();
+}
+
+Status HttpServer::listenTcp(const std::string& address) {
+  const auto endpoint = parseEndpoint(address);
+  if (!endpoint)
+    return Error{fmt::format("\"{}\" is not ADDRESS:PORT, such as 127.0.0.1:9147", address)};
+  tcp::acceptor acceptor(impl_->io);
+  error_code error;
+  acceptor.open(endpoint->protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor.bind(*endpoint, error);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (error) return Error{fmt::format("cannot listen on {}: {}", address, error.message())};
+  impl_->tcpAcceptor.emplace(std::move(acceptor));
+  impl_->accept(impl_->tcpAcceptor);
+  return success();
+}
+
+unsigned short HttpServer::port() const { return impl_->tcpAcceptor->local_endpoint().port(); }
+
+void HttpServer::stop() {
+  impl_->retry.cancel();
+  impl_->local.reset();
+  impl_->tcpAcceptor.reset();
+  for (const auto& [key, weak] : std::exchange(impl_->sessions, {}))
+    if (const auto session = weak.lock()) session->close();
+}
+
+}  // namespace weir::manager

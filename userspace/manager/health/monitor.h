@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "manager/health/curl_loop.h"
+#include "manager/health/probe.h"
+#include "weir/control_plane.h"
+
+namespace weir::manager {
+
+// Probes everything it is told to, and reports what changed about endpoints.
+//
+// One prober per endpoint, health check and address, each on its own timer: a hanging backend
+// delays no other's probe. An endpoint's state combines those of its probers (H9). Changes are
+// reported together: the first after a quiet time at once, those of the next kReportInterval in one
+// report, so that a thousand backends that turn at once cost few new lookup tables.
+class HealthMonitor {
+ public:
+  static constexpr std::chrono::milliseconds kReportInterval{100};
+
+  struct Report {
+    std::vector<ControlPlane::HealthUpdate> health;
+    std::vector<ControlPlane::WeightUpdate> weights;
+  };
+  struct Counters {
+    std::uint64_t succeeded = 0, failed = 0, timedOut = 0;
+  };
+
+  // `known`: the state that an endpoint had before (of the manager's predecessor, or before it was
+  // drained). `report` is called from the event loop.
+  HealthMonitor(boost::asio::io_context&, std::function<Health(const EndpointRef&)> known,
+                std::function<void(Report)> report);
+  ~HealthMonitor();
+
+  // From now on exactly these are probed; probers of targets that stay go on undisturbed, with
+  // their counts, also when thresholds or texts of their check changed.
+  void setTargets(const std::vector<ProbeTarget>&);
+
+  // Next hops that the kernel cannot reach now: their backends count as unhealthy for this reason.
+  using Unreachable = std::map<std::pair<Mark, Family>, std::string>;
+  void setUnreachable(Unreachable);
+
+  // Why the endpoint is not healthy, in words; empty when it is, or when nothing is known yet.
+  std::string reason(const EndpointRef&) const;
+  Counters counters() const noexcept;
+  std::size_t probers() const noexcept;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace weir::manager

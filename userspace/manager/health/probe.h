@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// One probe of one target: connect, ask, look at the answer. A probe knows no timeout and no
+// thresholds; its owner destroys it when its time is over.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "manager/health/curl_loop.h"
+#include "manager/health/outcome.h"
+#include "weir/address.h"
+#include "weir/control_plane.h"
+#include "weir/model.h"
+
+namespace weir::manager {
+
+struct ProbeTarget {
+  EndpointRef endpoint;
+  std::shared_ptr<const HealthCheck> check;
+  Address address;  // the virtual address, or the endpoint's own (H9)
+  std::uint16_t port = 0;
+  // The mark that delivers the probe over the backend's own next hop; 0: routed as usual. The
+  // endpoint's own address needs none.
+  Mark mark;
+  // The backend's mark, whether or not the probe carries it.
+  Mark backend;
+  // "10.9.9.9:80" or "[fd00::9]:80".
+  std::string destination() const;
+};
+
+// Running until it calls `done`, once; destroying it cancels it, and `done` is not called any more.
+class Probe {
+ public:
+  virtual ~Probe() = default;
+};
+using ProbeDone = std::function<void(Outcome)>;
+
+struct ProbeContext {
+  boost::asio::io_context& io;
+  CurlLoop& curl;
+};
+
+// Can this build carry out checks of this type?
+bool isSupported(HealthCheck::Type) noexcept;
+std::string_view toString(HealthCheck::Type) noexcept;  // as in the configuration
+
+// Starts a probe of a supported type. `done` is called from the event loop, never from here. The
+// callback may destroy the probe.
+std::unique_ptr<Probe> startProbe(ProbeContext, const ProbeTarget&, ProbeDone done);
+
+}  // namespace weir::manager

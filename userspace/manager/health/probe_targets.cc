@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "manager/health/probe_targets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace weir::manager {
+
+namespace {
+
+using Checks = std::map<std::string, std::shared_ptr<const HealthCheck>, std::less<>>;
+using Endpoints = std::map<EndpointRef, const Endpoint*>;
+
+Endpoints endpointsOf(const Configuration& configuration) {
+  Endpoints endpoints;
+  for (const auto& group : configuration.groups)
+    for (const auto& endpoint : group.endpoints)
+      endpoints.emplace(EndpointRef{group.name, endpoint.identity()}, &endpoint);
+  return endpoints;
+}
+
+// The service's virtual addresses, each once.
+std::set<Address> virtualAddresses(const Configuration& configuration, const std::string& service) {
+  std::set<Address> addresses;
+  for (const auto& rule : configuration.rules)
+    if (rule.backendService == service) addresses.insert(rule.address);
+  return addresses;
+}
+
+std::uint16_t portOf(const HealthCheck& check, const Endpoint& endpoint) {
+  if (check.portSpecification == HealthCheck::PortSpecification::servingPort && endpoint.port)
+    return *endpoint.port;
+  return check.port;
+}
+
+class Collector {
+ public:
+  void add(const BackendView& backend, const Endpoint& endpoint,
+           const std::shared_ptr<const HealthCheck>& check, const std::set<Address>& addresses) {
+    const EndpointRef ref{backend.group, backend.endpoint};
+    const std::uint16_t port = portOf(*check, endpoint);
+    if (check->target == HealthCheck::Target::endpoint) {
+      for (const auto& address : {endpoint.ipAddress, endpoint.ipv6Address})
+        if (address) insert({ref, check, *address, port, Mark{}, backend.mark});
+      return;
+    }
+    for (const Address address : addresses)
+      if (endpoint.addressOf(address.family()))
+        insert({ref, check, address, port, backend.mark, backend.mark});
+  }
+  std::vector<ProbeTarget> take() && { return std::move(targets_); }
+
+ private:
+  void insert(ProbeTarget target) {
+    if (seen_.emplace(target.endpoint, target.check->name, target.address).second)
+      targets_.push_back(std::move(target));
+  }
+  std::set<std::tuple<EndpointRef, std::string, Address>> seen_;
+  std::vector<ProbeTarget> targets_;
+};
+
+}  // namespace
+
+std::vector<ProbeTarget> probeTargets(const ControlPlane& controlPlane) {
+  const Configuration& configuration = controlPlane.configuration();
+  Checks checks;
+  for (const auto& check : configuration.healthChecks)
+    checks.emplace(check.name, std::make_shared<const HealthCheck>(check));
+  const Endpoints endpoints = endpointsOf(configuration);
+  Collector collector;
+  for (const auto& service : configuration.services) {
+    const auto check = checks.find(service.healthCheck);
+    const auto view = controlPlane.view(service.name);
+    if (check == checks.end() || !view) continue;
+    const auto addresses = virtualAddresses(configuration, service.name);
+    for (const auto& backend : view->backends) {
+      if (backend.health == Health::draining) continue;
+      const auto endpoint = endpoints.find({backend.group, backend.endpoint});
+      if (endpoint != endpoints.end())
+        collector.add(backend, *endpoint->second, check->second, addresses);
+    }
+  }
+  return std::move(collector).take();
+}
+
+Status checkSupported(const Configuration& configuration) {
+  for (const auto& check : configuration.healthChecks)
+    if (!isSupported(check.type))
+      return Error{fmt::format(
+          "health check {}: type {} is not available in this version of weir; use TCP or HTTP",
+          check.name, toString(check.type))};
+  return success();
+}
+
+}  // namespace weir::manager

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "manager/health/schedule.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace weir::manager {
+
+namespace {
+
+// FNV-1a, then the finalizer of splitmix64, since FNV's high bits differ little for short names.
+std::uint64_t stableHash(std::string_view text) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3ull;
+  }
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ull;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebull;
+  return hash ^ (hash >> 31);
+}
+
+}  // namespace
+
+Clock::duration phaseOf(std::string_view target, Clock::duration interval) noexcept {
+  return Clock::duration(
+      static_cast<Clock::rep>(stableHash(target) % static_cast<std::uint64_t>(interval.count())));
+}
+
+Time firstStart(Time now, std::string_view target, Clock::duration interval) noexcept {
+  return now + phaseOf(target, std::min(interval, kFirstProbeWithin));
+}
+
+Time nextStart(Time previous, Time now, std::string_view target,
+               Clock::duration interval) noexcept {
+  const Clock::duration after = std::max(previous, now).time_since_epoch();
+  const Clock::duration phase = phaseOf(target, interval);
+  const auto rounds = (after - phase).count() / interval.count();
+  Time start{phase + interval * rounds};
+  while (start.time_since_epoch() <= after) start += interval;
+  return start;
+}
+
+}  // namespace weir::manager

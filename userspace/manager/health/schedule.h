@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <string_view>
+
+#include "weir/types.h"
+
+namespace weir::manager {
+
+// When the probes of one target start (H2): every interval, at a phase that a stable hash of its
+// name spreads over the interval, so that many targets are not probed in one burst and a restart
+// does not change who is probed when. A target that is new is not left unknown for a long
+// interval: its first probe comes within kFirstProbeWithin, spread likewise.
+inline constexpr Clock::duration kFirstProbeWithin = std::chrono::seconds(5);
+
+// 0 <= phase < interval; interval is positive.
+Clock::duration phaseOf(std::string_view target, Clock::duration interval) noexcept;
+Time firstStart(Time now, std::string_view target, Clock::duration interval) noexcept;
+// The start after the one at `previous`: at the target's phase, later than `now` too when probes
+// were held up.
+Time nextStart(Time previous, Time now, std::string_view target, Clock::duration interval) noexcept;
+
+}  // namespace weir::manager

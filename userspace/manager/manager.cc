@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "manager/manager.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "manager/clock.h"
+#include "manager/health/probe_targets.h"
+#include "manager/kernel_wish.h"
+
+namespace weir::manager {
+
+namespace {
+
+NodeSnapshot nodeSnapshot(const Node& node) {
+  NodeSnapshot snapshot;
+  snapshot.queueBase = node.queueBase;
+  snapshot.queues = static_cast<std::uint16_t>(node.queues);
+  snapshot.ipv4Entries = node.trackedIpv4;
+  snapshot.ipv6Entries = node.trackedIpv6;
+  snapshot.fwmarkMask = node.fwmarkMask;
+  return snapshot;
+}
+
+void append(std::vector<SnapshotMessage>& messages, Changes changes) {
+  for (auto& service : changes.services) messages.emplace_back(std::move(service));
+  if (changes.rules) messages.emplace_back(std::move(*changes.rules));
+  for (const ServiceId id : changes.removed) messages.emplace_back(ServiceRemoved{id});
+}
+
+const config::Diagnostic* firstError(const std::vector<config::Diagnostic>& diagnostics) {
+  for (const auto& diagnostic : diagnostics)
+    if (diagnostic.severity == config::Diagnostic::Severity::error) return &diagnostic;
+  return nullptr;
+}
+
+std::string refusalOf(const std::vector<config::Diagnostic>& diagnostics) {
+  const config::Diagnostic* first = firstError(diagnostics);
+  if (!first) return "the configuration has errors";
+  return fmt::format("{}:{}: {} (the running configuration goes on)", first->file, first->line,
+                     first->message);
+}
+
+}  // namespace
+
+Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesystem::path runDir,
+                 Load load)
+    : kernel_(kernel),
+      runDir_(std::move(runDir)),
+      load_(std::move(load)),
+      dataPlanes_(io, [this] { return everything(); }),
+      publisher_(
+          io, kernel,
+          {[this](std::span<const SnapshotMessage> messages) { dataPlanes_.broadcast(messages); },
+           [this](Generation generation) { return dataPlanes_.confirmed(generation); }}),
+      health_(
+          io,
+          [this](const EndpointRef& ref) {
+            return controlPlane_.health(ref).value_or(Health::unknown);
+          },
+          [this](HealthMonitor::Report report) { hear(std::move(report)); }),
+      state_(io, runDir_ / "manager.state", [this] { return controlPlane_.save(); }),
+      deadline_(io),
+      reconcile_(io),
+      startedAt_(now()) {}
+
+Manager::~Manager() = default;
+
+Status Manager::start(Configuration configuration) {
+  // The socket first: what may fail comes before the kernel is touched.
+  if (Status status = dataPlanes_.listen(runDir_ / "snapshots.sock"); !status.ok()) return status;
+  restore();
+  auto changes = applyConfiguration(std::move(configuration));
+  if (!changes.ok()) return changes.error();
+  dataPlanes_.onProgress([this] { publisher_.progressed(); });
+  carryOut(std::move(changes).value());
+  lastReload_ = "loaded at start";
+  armReconcile();
+  return success();
+}
+
+void Manager::restore() {
+  const auto text = state_.read();
+  Status status = success();
+  if (!text.ok())
+    status = text.error();
+  else if (text.value())
+    status = controlPlane_.restore(**text);
+  if (!status.ok())
+    log::warning("the state of the manager's last run is not usable; starting afresh",
+                 {{"REASON", status.error().message}});
+}
+
+void Manager::stop() {
+  deadline_.cancel();
+  reconcile_.cancel();
+  health_.setTargets({});
+  dataPlanes_.stop();
+  state_.changed();
+  if (const Status status = state_.flush(); !status.ok())
+    log::error("cannot write the manager's state", {{"REASON", status.error().message}});
+  if (const Status status = publisher_.withdraw(); !status.ok())
+    log::error("weir's state is still in the kernel", {{"REASON", status.error().message}});
+}
+
+Result<Changes> Manager::applyConfiguration(Configuration configuration) {
+  if (const Status status = checkSupported(configuration); !status.ok()) return status.error();
+  return controlPlane_.apply(std::move(configuration), now());
+}
+
+Manager::Reload Manager::refuse(std::string why, std::vector<config::Diagnostic> diagnostics) {
+  ++reloads_.refused;
+  lastReload_ = "refused: " + why;
+  log::warning("configuration refused", {{"REASON", why}});
+  return {false, false, std::move(why), std::move(diagnostics)};
+}
+
+Manager::Reload Manager::reload() {
+  config::Loaded loaded = load_();
+  if (!loaded.ok()) return refuse(refusalOf(loaded.diagnostics), std::move(loaded.diagnostics));
+  if (loaded.configuration == controlPlane_.configuration()) {
+    ++reloads_.accepted;
+    lastReload_ = "unchanged";
+    log::info("configuration is unchanged");
+    return {true, false, {}, std::move(loaded.diagnostics)};
+  }
+  const NodeSnapshot nodeBefore = nodeSnapshot(controlPlane_.configuration().node);
+  auto changes = applyConfiguration(std::move(loaded.configuration));
+  if (!changes.ok()) return refuse(changes.error().message, std::move(loaded.diagnostics));
+  ++reloads_.accepted;
+  lastReload_ = "applied";
+  const Configuration& configuration = controlPlane_.configuration();
+  log::info("configuration applied",
+            {{"SERVICES", std::to_string(configuration.services.size())},
+             {"FORWARDING_RULES", std::to_string(configuration.rules.size())}});
+  std::vector<SnapshotMessage> before;
+  if (const NodeSnapshot node = nodeSnapshot(configuration.node); node != nodeBefore)
+    before.emplace_back(node);
+  carryOut(std::move(changes).value(), std::move(before));
+  if (onConfiguration_) onConfiguration_(configuration);
+  return {true, true, {}, std::move(loaded.diagnostics)};
+}
+
+void Manager::onConfiguration(std::function<void(const Configuration&)> callback) {
+  onConfiguration_ = std::move(callback);
+}
+
+Status Manager::drain(std::string_view service, std::string_view endpoint,
+                      std::optional<std::chrono::seconds> timeout) {
+  auto changes = controlPlane_.drain(service, endpoint, timeout, now());
+  if (!changes.ok()) return changes.error();
+  log::info("draining", {{"SERVICE", std::string(service)}, {"BACKEND", std::string(endpoint)}});
+  carryOut(std::move(changes).value());
+  return success();
+}
+
+Status Manager::undrain(std::string_view service, std::string_view endpoint) {
+  auto changes = controlPlane_.undrain(service, endpoint, now());
+  if (!changes.ok()) return changes.error();
+  log::info("no longer draining",
+            {{"SERVICE", std::string(service)}, {"BACKEND", std::string(endpoint)}});
+  carryOut(std::move(changes).value());
+  return success();
+}
+
+void Manager::hear(HealthMonitor::Report report) {
+  const auto take = [this](Result<Changes> changes) {
+    if (!changes.ok())
+      log::error("a probe's result was refused", {{"REASON", changes.error().message}});
+    else
+      carryOut(std::move(changes).value());
+  };
+  if (!report.health.empty()) take(controlPlane_.setHealth(report.health, now()));
+  if (!report.weights.empty()) take(controlPlane_.setWeight(report.weights, now()));
+}
+
+void Manager::carryOut(Changes changes, std::vector<SnapshotMessage> before) {
+  logRules(changes);
+  append(before, std::move(changes));
+  publisher_.publish(wishOf(controlPlane_), std::move(before));
+  state_.changed();
+  updateTargets();
+  updateUnreachable();
+  armDeadline();
+}
+
+void Manager::logRules(const Changes& changes) {
+  for (const auto& service : changes.services) {
+    const std::string& rule = service.eligible.rule;
+    std::string& logged = ruleOfService_[service.name];
+    if (logged == rule) continue;
+    logged = rule;
+    const auto view = controlPlane_.view(service.name);
+    log::info("eligible backends are chosen by another rule",
+              {{"SERVICE", service.name},
+               {"RULE", rule},
+               {"ELIGIBLE", std::to_string(service.eligible.members.size())},
+               {"EXPLANATION", view ? view->eligibility.explanation : std::string()}});
+  }
+}
+
+void Manager::updateTargets() { health_.setTargets(probeTargets(controlPlane_)); }
+
+void Manager::updateUnreachable() {
+  HealthMonitor::Unreachable unreachable;
+  for (auto& backend : kernel_.unreachable())
+    unreachable.emplace(std::pair(backend.mark, backend.family), std::move(backend.reason));
+  if (unreachable == unreachable_) return;
+  for (const auto& [backend, reason] : unreachable)
+    if (unreachable_.find(backend) == unreachable_.end())
+      log::warning("a backend's next hop cannot be reached",
+                   {{"MARK", fmt::format("{:#x}", backend.first.value())}, {"REASON", reason}});
+  for (const auto& [backend, reason] : unreachable_)
+    if (unreachable.find(backend) == unreachable.end())
+      log::info("a backend's next hop can be reached again",
+                {{"MARK", fmt::format("{:#x}", backend.first.value())}});
+  unreachable_ = unreachable;
+  health_.setUnreachable(std::move(unreachable));
+}
+
+void Manager::armDeadline() {
+  deadline_.cancel();
+  const auto next = controlPlane_.nextDeadline();
+  if (!next) return;
+  const Time present = now();
+  deadline_.expires_after(*next > present ? *next - present : Clock::duration(0));
+  deadline_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (!cancelled) carryOut(controlPlane_.advance(now()));
+  });
+}
+
+void Manager::armReconcile() {
+  reconcile_.expires_after(kReconcileInterval);
+  reconcile_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    publisher_.reconcile();
+    updateUnreachable();
+    armReconcile();
+  });
+}
+
+std::vector<SnapshotMessage> Manager::everything() const {
+  std::vector<SnapshotMessage> messages;
+  messages.emplace_back(nodeSnapshot(controlPlane_.configuration().node));
+  messages.emplace_back(SyncBegin{});
+  append(messages, controlPlane_.everything());
+  messages.emplace_back(SyncEnd{});
+  return messages;
+}
+
+std::chrono::seconds Manager::uptime() const {
+  return std::chrono::duration_cast<std::chrono::seconds>(now() - startedAt_);
+}
+
+}  // namespace weir::manager

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "manager/api/http.h"
+
+namespace weir::manager {
+
+class Manager;
+
+// All metrics as Prometheus text. `engineStats`: the engine's answer to "stats" (engine/stats.h),
+// or nullopt when it did not answer. Labels are names from the configuration and words of weir's
+// own, never anything of a client.
+std::string renderMetrics(Manager&, const std::optional<std::string>& engineStats);
+
+// GET /metrics.
+HttpHandler metricsHandler(Manager&);  // the manager outlives it
+
+}  // namespace weir::manager

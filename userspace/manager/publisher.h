@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "manager/kernel/kernel_state.h"
+#include "weir/control_plane.h"
+#include "weir/snapshot.h"
+
+namespace weir::manager {
+
+// Carries decisions out, in the order in which no packet is ever lost: first the kernel gets what
+// the new snapshots rely on, then data planes get the snapshots, and only when all of them have
+// applied these (or after kConfirmationLimit, for a data plane that hangs or is gone) the kernel
+// loses what only the old ones relied on.
+class Publisher {
+ public:
+  static constexpr std::chrono::milliseconds kConfirmationLimit{1000};
+
+  struct DataPlanes {
+    std::function<void(std::span<const SnapshotMessage>)> broadcast;
+    std::function<bool(Generation)> confirmed;  // by all of them
+  };
+  struct Counters {
+    std::uint64_t kernelErrors = 0;
+    std::uint64_t reconciliations = 0;
+    std::uint64_t repairs = 0;  // reconciliations that had something to repair
+  };
+
+  Publisher(boost::asio::io_context&, KernelState&, DataPlanes);
+
+  // `wish` as it is after `changes`.
+  void publish(KernelWish wish, std::vector<SnapshotMessage> changes);
+  // Data planes made progress: confirmed() may answer otherwise than before.
+  void progressed();
+  // Repairs what others changed in the kernel, and tries again what it refused.
+  void reconcile();
+  // Nothing of weir's is left in the kernel afterwards.
+  Status withdraw();
+
+  // The highest generation sent to data planes.
+  Generation generation() const noexcept { return generation_; }
+  const Counters& counters() const noexcept { return counters_; }
+
+ private:
+  void applyToKernel(const KernelWish&, KernelState::Prune);
+  void prune();
+
+  KernelState& kernel_;
+  DataPlanes dataPlanes_;
+  boost::asio::steady_timer confirmation_;
+  KernelWish wish_;
+  std::optional<KernelWish> inKernel_;  // nullopt: not known to be anything
+  bool pruneDue_ = false;               // the kernel may hold more than the wish
+  Generation generation_;
+  Counters counters_;
+};
+
+}  // namespace weir::manager
