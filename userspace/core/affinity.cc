@@ -11,29 +11,40 @@ namespace weir {
 
 std::string_view toString(SessionAffinity affinity) noexcept {
   switch (affinity) {
-    case SessionAffinity::none: return "NONE";
-    case SessionAffinity::clientIpPortProto: return "CLIENT_IP_PORT_PROTO";
-    case SessionAffinity::clientIpProto: return "CLIENT_IP_PROTO";
-    case SessionAffinity::clientIp: return "CLIENT_IP";
-    case SessionAffinity::clientIpNoDestination: return "CLIENT_IP_NO_DESTINATION";
+    case SessionAffinity::none:
+      return "NONE";
+    case SessionAffinity::clientIpPortProto:
+      return "CLIENT_IP_PORT_PROTO";
+    case SessionAffinity::clientIpProto:
+      return "CLIENT_IP_PROTO";
+    case SessionAffinity::clientIp:
+      return "CLIENT_IP";
+    case SessionAffinity::clientIpNoDestination:
+      return "CLIENT_IP_NO_DESTINATION";
   }
   return "?";
 }
 
 std::string_view toString(TrackingMode mode) noexcept {
   switch (mode) {
-    case TrackingMode::perConnection: return "PER_CONNECTION";
-    case TrackingMode::perSession: return "PER_SESSION";
+    case TrackingMode::perConnection:
+      return "PER_CONNECTION";
+    case TrackingMode::perSession:
+      return "PER_SESSION";
   }
   return "?";
 }
 
 std::string_view toString(TupleKind kind) noexcept {
   switch (kind) {
-    case TupleKind::five: return "5-tuple";
-    case TupleKind::three: return "3-tuple";
-    case TupleKind::two: return "2-tuple";
-    case TupleKind::one: return "1-tuple";
+    case TupleKind::five:
+      return "5-tuple";
+    case TupleKind::three:
+      return "3-tuple";
+    case TupleKind::two:
+      return "2-tuple";
+    case TupleKind::one:
+      return "1-tuple";
   }
   return "?";
 }
@@ -57,10 +68,14 @@ bool isFiveTuple(SessionAffinity affinity) noexcept {
 TupleKind selectionTuple(SessionAffinity affinity, const Tuple& tuple) noexcept {
   switch (affinity) {
     case SessionAffinity::none:
-    case SessionAffinity::clientIpPortProto: return finest(tuple);
-    case SessionAffinity::clientIpProto: return TupleKind::three;
-    case SessionAffinity::clientIp: return TupleKind::two;
-    case SessionAffinity::clientIpNoDestination: return TupleKind::one;
+    case SessionAffinity::clientIpPortProto:
+      return finest(tuple);
+    case SessionAffinity::clientIpProto:
+      return TupleKind::three;
+    case SessionAffinity::clientIp:
+      return TupleKind::two;
+    case SessionAffinity::clientIpNoDestination:
+      return TupleKind::one;
   }
   return TupleKind::five;
 }
@@ -82,17 +97,22 @@ FlowKey makeKey(TupleKind kind, const Tuple& tuple) noexcept {
       key.sourcePort = tuple.sourcePort;
       key.destinationPort = tuple.destinationPort;
       [[fallthrough]];
-    case TupleKind::three: key.protocol = tuple.protocol; [[fallthrough]];
-    case TupleKind::two: key.destination = tuple.destination; break;
-    case TupleKind::one: break;
+    case TupleKind::three:
+      key.protocol = tuple.protocol;
+      [[fallthrough]];
+    case TupleKind::two:
+      key.destination = tuple.destination;
+      break;
+    case TupleKind::one:
+      break;
   }
   return key;
 }
 
 FlowKey makeSymmetricKey(TupleKind kind, const Tuple& tuple) noexcept {
   FlowKey key = makeKey(kind, tuple);
-  if (kind != TupleKind::one && std::tie(key.destination, key.destinationPort) <
-                                    std::tie(key.source, key.sourcePort)) {
+  if (kind != TupleKind::one &&
+      std::tie(key.destination, key.destinationPort) < std::tie(key.source, key.sourcePort)) {
     std::swap(key.source, key.destination);
     std::swap(key.sourcePort, key.destinationPort);
   }
