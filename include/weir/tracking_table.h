@@ -11,12 +11,25 @@
 //
 // Life of an entry. lookup() judges idleness exactly; the wheel only collects garbage, at its own
 // pace, and is not touched when a packet refreshes an entry. An entry whose backend or generation
-// is no longer valid is a miss (the caller says so through `Valid`), never a wrong answer; the
-// next insert of its key reuses it. FIN and RST do nothing (P6.2).
+// is no longer valid is the caller's to judge (TrackedEntry says both); the next insert of its key
+// reuses it. FIN and RST do nothing (P6.2).
+//
+// Time may stand still or jump by months between two calls. Each shard's clock is the latest time
+// it was shown by a call that changes something: threads that run a few milliseconds apart see it
+// never go back.
 //
 // When room is short, entries for which only a SYN was ever seen give way first, the one nearest
 // to its idle timeout among them; then established ones, likewise. With one idle timeout for all
-// services that is the entry idle longest. Precision: kWheelTick.
+// services that is the entry idle longest. Precision: kWheelTick; and where more than 64 entries
+// were refreshed since they were last looked at, the best of 64, so that no insert takes long.
+//
+// Full means: the shard of the new key has no slot left. With one shard (fewer than 32,768 entries)
+// that is exactly at the configured number; with more, each shard has a few percent of slack, so
+// that the configured number of flows fits although hashing fills shards unevenly. capacity()
+// counts the slack.
+//
+// An entry's idle timeout is the one its last insert or refresh gave; a lookup with another one
+// applies the shorter of both, so that what is a miss does not depend on when garbage is collected.
 #pragma once
 
 #include <chrono>
@@ -39,7 +52,7 @@ inline constexpr std::chrono::seconds kMaxIdleTimeout{57600};
 inline constexpr std::uint32_t kSlotLayoutVersion = 1;
 
 struct TrackingTableOptions {
-  std::size_t ipv4Entries = 1u << 20;  // at most 2^27; rounded up to a multiple of the shards
+  std::size_t ipv4Entries = 1u << 20;  // at most 2^27 (more is read as that); 0: no such flows
   std::size_t ipv6Entries = 1u << 18;
   std::uint64_t seed = 0;  // secret of the index; the engine keeps it with the slots
 };
@@ -70,7 +83,9 @@ class TrackingTable {
 
   // `slots` must be 64-byte aligned, slotBytes() long and outlive the table. Zeroed memory is an
   // empty table; otherwise every slot is verified (checksum, ranges, no key twice), those that
-  // fail are dropped, and the index is rebuilt: recovered() tells how many were kept.
+  // fail are dropped, and the index is rebuilt: recovered() tells how many were kept. Idle entries
+  // are dropped too; `now` must be of the clock that the slots were written by, less than 24 days
+  // after. Slots written with other options or another seed are dropped, every one.
   TrackingTable(const TrackingTableOptions&, std::span<std::byte> slots, Time now);
   // The same on memory of its own, for tests and simulation.
   explicit TrackingTable(const TrackingTableOptions&);
@@ -102,11 +117,15 @@ class TrackingTable {
   bool insert(const TrackedKey&, BackendSlot, Generation, const Use&) noexcept;
   bool erase(const TrackedKey&) noexcept;
 
-  // Collects garbage whose time has come; bounded work per call (true: call again soon).
+  // Collects garbage whose time has come; bounded work per call (true: call again soon). At most
+  // 16 entries of each shard, so that packets do not wait; a comparison when nothing can be due.
+  // Call about once a second. Nothing goes wrong when nobody does, but after 107 minutes an
+  // insert or refresh sweeps its whole shard.
   bool advance(Time now) noexcept;
 
-  // Visits entries, shard by shard under its lock (idle ones included: `idleFor` tells). Return
-  // false from the visitor to erase the entry.
+  // Visits entries, some hundred slots at a time under their shard's lock (idle ones included:
+  // `lastUsed` tells). Return false from the visitor to erase the entry. The visitor must not call
+  // the table. An entry that lives through the whole visit is visited exactly once.
   struct Visited {
     FlowKey key;
     ServiceId service;
@@ -117,7 +136,8 @@ class TrackingTable {
   std::size_t size() const noexcept;  // entries, garbage not yet collected included
   std::size_t capacity() const noexcept;
   TrackingCounters counters() const noexcept;
-  // Bytes per flow of slot, index and wheel together, for a full table of one family.
+  // Bytes per flow of slot, index and wheel together, for a full table of one family (of the
+  // default size: the wheels' fixed part is spread over its entries).
   static std::size_t bytesPerFlow(Family) noexcept;
 
  private:
