@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/words.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace weir::cli {
+
+std::string duration(std::uint64_t seconds) {
+  if (seconds < 60) return fmt::format("{} s", seconds);
+  const std::uint64_t minutes = seconds / 60;
+  if (minutes < 60) return fmt::format("{} min", minutes);
+  const std::uint64_t hours = minutes / 60;
+  if (hours < 24) return fmt::format("{} h {} min", hours, minutes % 60);
+  return fmt::format("{} d {} h", hours / 24, hours % 24);
+}
+
+std::string protocolOf(const Json& flow) {
+  const auto found = flow.find("protocol");
+  if (found == flow.end() || !found->is_number_unsigned()) return "*";
+  switch (found->get<unsigned>()) {
+    case 1:
+      return "ICMP";
+    case 6:
+      return "TCP";
+    case 17:
+      return "UDP";
+    case 47:
+      return "GRE";
+    case 50:
+      return "ESP";
+    case 51:
+      return "AH";
+    case 58:
+      return "ICMPv6";
+    case 132:
+      return "SCTP";
+    default:
+      return found->dump();
+  }
+}
+
+std::string sideOf(const Json& flow, const char* address, const char* port) {
+  if (!flow.contains(address)) return "*";
+  const std::string text = flow.value(address, "");
+  if (!flow.contains(port)) return text;
+  const unsigned number = flow.value(port, 0u);
+  return text.find(':') == std::string::npos ? fmt::format("{}:{}", text, number)
+                                             : fmt::format("[{}]:{}", text, number);
+}
+
+}  // namespace weir::cli
