@@ -52,7 +52,7 @@ struct Loaded {
 };
 
 // Beyond these a file is refused unread, or a run stops telling.
-inline constexpr std::size_t kMaxFileBytes = 64u << 20;
+inline constexpr std::size_t kMaxFileBytes = 8u << 20;
 inline constexpr std::size_t kMaxDiagnostics = 1000;
 
 // `node` is weir.yaml (may be empty, may hold resources too); `resources` the files of conf.d in

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "config/words.h"
+
+namespace weir::config {
+namespace {
+
+template <class T>
+void index(const std::vector<Located<T>>& list,
+           std::unordered_map<std::string_view, const Located<T>*>& names) {
+  names.reserve(list.size());
+  for (const auto& l : list) names.try_emplace(l.value.name, &l);
+}
+
+template <class T>
+const Located<T>* find(const std::unordered_map<std::string_view, const Located<T>*>& names,
+                       std::string_view name) {
+  const auto found = names.find(name);
+  return found == names.end() ? nullptr : found->second;
+}
+
+template <class T>
+void checkUnique(const std::vector<Located<T>>& list, std::string_view what, Problems& problems) {
+  std::unordered_map<std::string_view, const Located<T>*> seen;
+  for (const auto& l : list) {
+    if (l.value.name.empty()) continue;
+    const auto [first, isNew] = seen.try_emplace(l.value.name, &l);
+    if (isNew) continue;
+    const std::string place = first->second->at().toString();
+    problems.error(l.at(), fmt::format("duplicate name: there is a {} {} already{}{}", what,
+                                       quote(l.value.name), place.empty() ? "" : " at ", place));
+  }
+}
+
+template <class T>
+std::vector<std::string> namesOf(const std::vector<Located<T>>& list) {
+  std::vector<std::string> names;
+  for (const auto& l : list)
+    if (!l.value.name.empty()) names.push_back(l.value.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> namesIn(const Draft& draft, std::string_view collection) {
+  if (collection == "healthChecks") return namesOf(draft.healthChecks);
+  if (collection == "networkEndpointGroups") return namesOf(draft.groups);
+  if (collection == "backendServices") return namesOf(draft.services);
+  return namesOf(draft.rules);
+}
+
+}  // namespace
+
+Index::Index(const Draft& draft) {
+  index(draft.healthChecks, healthChecks_);
+  index(draft.groups, groups_);
+  index(draft.services, services_);
+  index(draft.rules, rules_);
+}
+
+const Located<HealthCheck>* Index::healthCheck(std::string_view name) const {
+  return find(healthChecks_, name);
+}
+const Located<NetworkEndpointGroup>* Index::group(std::string_view name) const {
+  return find(groups_, name);
+}
+const Located<BackendService>* Index::service(std::string_view name) const {
+  return find(services_, name);
+}
+const Located<ForwardingRule>* Index::rule(std::string_view name) const {
+  return find(rules_, name);
+}
+
+void reportDangling(const Draft& draft, Problems& problems, const Origin& at,
+                    const Dangling& reference) {
+  if (draft.refused.contains(
+          std::pair(std::string(reference.collection), std::string(reference.name))))
+    return;
+  const auto names = namesIn(draft, reference.collection);
+  std::string message = fmt::format("there is no {} {}{}", reference.what, quote(reference.name),
+                                    didYouMean(reference.name, names));
+  message += names.empty() ? "; there are none at all" : "; there are " + join(names, "and");
+  if (!draft.incompleteFiles.empty())
+    message += fmt::format(" (not all of {} could be read)", join(draft.incompleteFiles, "and"));
+  problems.error(at, std::move(message));
+}
+
+void checkNames(const Draft& draft, Problems& problems) {
+  checkUnique(draft.healthChecks, "health check", problems);
+  checkUnique(draft.groups, "network endpoint group", problems);
+  checkUnique(draft.services, "backend service", problems);
+  checkUnique(draft.rules, "forwarding rule", problems);
+  checkUnique(draft.routes, "route", problems);
+}
+
+void checkNode(const Located<Node>& located, Problems& problems) {
+  const Node& node = located.value;
+  std::map<std::string_view, std::size_t> zones;
+  std::map<Prefix, std::string_view> ranges;
+  for (std::size_t i = 0; i < node.zones.size(); ++i) {
+    const Zone& zone = node.zones[i];
+    if (!zones.try_emplace(zone.name, i).second)
+      problems.error(located.at(fmt::format("zones.{}.name", i)),
+                     fmt::format("duplicate name: there is a zone {} already", quote(zone.name)));
+    for (std::size_t j = 0; j < zone.clientRanges.size(); ++j) {
+      const auto [first, isNew] = ranges.try_emplace(zone.clientRanges[j], zone.name);
+      if (isNew) continue;
+      problems.error(located.at(fmt::format("zones.{}.clientRanges.{}", i, j)),
+                     fmt::format("{} is a client range of zone {} already; a client has one zone",
+                                 zone.clientRanges[j].toString(), quote(first->second)));
+    }
+  }
+  const auto own = zones.find(node.zone);
+  if (own == zones.end() || node.region.empty()) return;
+  const std::string& region = node.zones[own->second].region;
+  if (!region.empty() && region != node.region)
+    problems.error(located.at("location.region"),
+                   fmt::format("zone {} lies in region {} by 'zones', not in {}", quote(node.zone),
+                               quote(region), quote(node.region)));
+}
+
+void checkAll(Draft& draft, Problems& problems) {
+  const Index index(draft);
+  if (!draft.node.broken) checkNode(draft.node, problems);
+  checkNames(draft, problems);
+  checkServices(draft, index, problems);
+  checkRules(draft, index, problems);
+  checkRoutes(draft, index, problems);
+  if (problems.errors() == 0) giveHints(draft, index, problems);
+}
+
+}  // namespace weir::config

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The rules between resources. They look at values alone, so that they hold for every way in which
+// a configuration comes about; places are used for messages where there are some.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+
+#include "config/draft.h"
+#include "config/problems.h"
+
+namespace weir::config {
+
+// Resources by name, the first where there are several. Lives as long as the draft is unchanged.
+class Index {
+ public:
+  explicit Index(const Draft& draft);
+  // nullptr: there is none.
+  const Located<HealthCheck>* healthCheck(std::string_view name) const;
+  const Located<NetworkEndpointGroup>* group(std::string_view name) const;
+  const Located<BackendService>* service(std::string_view name) const;
+  const Located<ForwardingRule>* rule(std::string_view name) const;
+
+ private:
+  template <class T>
+  using Names = std::unordered_map<std::string_view, const Located<T>*>;
+  Names<HealthCheck> healthChecks_;
+  Names<NetworkEndpointGroup> groups_;
+  Names<BackendService> services_;
+  Names<ForwardingRule> rules_;
+};
+
+// All rules, and the hints when there is no error. Next hops that were given by address become the
+// names of rules.
+void checkAll(Draft& draft, Problems& problems);
+
+// Its parts. Each passes over resources that are broken.
+void checkNode(const Located<Node>& located, Problems& problems);
+void checkNames(const Draft& draft, Problems& problems);
+void checkServices(const Draft& draft, const Index& index, Problems& problems);
+void checkRules(const Draft& draft, const Index& index, Problems& problems);
+void checkRoutes(Draft& draft, const Index& index, Problems& problems);
+void giveHints(const Draft& draft, const Index& index, Problems& problems);
+
+// A reference to nothing: says so, with near names and those there are.
+struct Dangling {
+  std::string_view collection;
+  std::string_view what;  // "backend service"
+  const std::string& name;
+};
+void reportDangling(const Draft& draft, Problems& problems, const Origin& at,
+                    const Dangling& reference);
+
+}  // namespace weir::config

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config/collections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "config/resource_schemas.h"
+#include "config/words.h"
+
+namespace weir::config {
+namespace {
+
+std::string nameOf(const Value& resource) {
+  const auto* name = resource.find("name");
+  return name == nullptr ? "" : name->value->text;
+}
+
+// The name of a resource in messages: "backend service 'web'".
+std::string title(std::string_view what, const Value& resource) {
+  const std::string name = nameOf(resource);
+  return name.empty() ? fmt::format("this {}", what) : fmt::format("{} {}", what, quote(name));
+}
+
+struct Item {
+  std::string_view collection;
+  const ValuePtr& value;
+  Reader& reader;
+  Draft& draft;
+};
+
+void define(const Item& item, const std::string& name) {
+  const Origin at = item.reader.at(locate(*item.value, "name"));
+  item.draft.definitions.push_back(
+      {std::string(item.collection), name, at.text->name(), at.text->lineOf(at.mark)});
+}
+
+template <class T>
+void put(bool replaces, std::vector<Located<T>>& list, Located<T> resource) {
+  const auto isReplaced = [&](const Located<T>& l) {
+    return l.text == nullptr && l.value.name == resource.value.name;
+  };
+  const auto old = replaces ? std::find_if(list.begin(), list.end(), isReplaced) : list.end();
+  if (old != list.end())
+    *old = std::move(resource);
+  else
+    list.push_back(std::move(resource));
+}
+
+template <class T>
+void add(const Item& item, std::vector<Located<T>>& list, bool (*read)(const Value&, T&, Reader&)) {
+  Located<T> resource;
+  resource.text = &item.reader.text();
+  resource.tree = item.value;
+  resource.broken = !read(*item.value, resource.value, item.reader);
+  if (resource.value.name.empty()) resource.value.name = nameOf(*item.value);
+  define(item, resource.value.name);
+  put(item.draft.replaces, list, std::move(resource));
+}
+
+// Whether a resource has a proxy's scheme; then that is all that is said about it.
+bool refuseManaged(const Item& item, std::string_view what) {
+  const auto* scheme = item.value->find("loadBalancingScheme");
+  if (scheme == nullptr) return false;
+  const std::string& text = scheme->value->text;
+  if (text != "INTERNAL_MANAGED" && text != "EXTERNAL_MANAGED") return false;
+  item.reader.error(scheme->value->mark, fmt::format("{} has the scheme {}: {}",
+                                                     title(what, *item.value), text, kNoProxyYet));
+  item.draft.refused.emplace(item.collection, nameOf(*item.value));
+  return true;
+}
+
+void addHealthCheck(const Item& item) { add(item, item.draft.healthChecks, readHealthCheck); }
+void addGroup(const Item& item) { add(item, item.draft.groups, readGroup); }
+void addService(const Item& item) {
+  if (!refuseManaged(item, "backend service")) add(item, item.draft.services, readService);
+}
+void addRule(const Item& item) {
+  if (!refuseManaged(item, "forwarding rule")) add(item, item.draft.rules, readRule);
+}
+void addRoute(const Item& item) { add(item, item.draft.routes, readRoute); }
+
+void refuseProxy(const Item& item, std::string_view what) {
+  item.reader.error(locate(*item.value, "name"),
+                    fmt::format("{}: {}", title(what, *item.value), kNoProxyYet));
+}
+void refuseTargetProxy(const Item& item) { refuseProxy(item, "target TCP proxy"); }
+void refuseTlsRoute(const Item& item) { refuseProxy(item, "TLS route"); }
+void refusePolicy(const Item& item) { refuseProxy(item, "service load-balancing policy"); }
+
+struct Collection {
+  std::string_view name;
+  std::string_view kind;  // of an export
+  void (*add)(const Item&);
+};
+constexpr std::array<Collection, 8> kCollections{{
+    {"healthChecks", "compute#healthCheck", addHealthCheck},
+    {"networkEndpointGroups", "compute#networkEndpointGroup", addGroup},
+    {"backendServices", "compute#backendService", addService},
+    {"forwardingRules", "compute#forwardingRule", addRule},
+    {"routes", "compute#route", addRoute},
+    {"targetTcpProxies", "compute#targetTcpProxy", refuseTargetProxy},
+    {"tlsRoutes", "networkservices#tlsRoute", refuseTlsRoute},
+    {"serviceLbPolicies", "networkservices#serviceLbPolicy", refusePolicy},
+}};
+
+// What Google has and weir does not: collection, kind, and what to do.
+struct Foreign {
+  std::string_view name;
+  std::string_view kind;
+  std::string_view reason;
+};
+constexpr std::string_view kUseGroups = "list the addresses in a networkEndpointGroup";
+constexpr std::string_view kNoHttp = "weir does not read HTTP";
+constexpr std::string_view kNoTls = "weir does not end TLS";
+constexpr std::string_view kUseRoutes = "the kernel's own routing does that";
+constexpr std::array<Foreign, 34> kForeign{{
+    {"targetPools", "compute#targetPool", "use a backendService"},
+    {"targetInstances", "compute#targetInstance", "use a backendService"},
+    {"targetHttpProxies", "compute#targetHttpProxy", kNoHttp},
+    {"targetHttpsProxies", "compute#targetHttpsProxy", kNoHttp},
+    {"targetGrpcProxies", "compute#targetGrpcProxy", kNoHttp},
+    {"targetSslProxies", "compute#targetSslProxy", kNoTls},
+    {"targetVpnGateways", "compute#targetVpnGateway", kUseRoutes},
+    {"urlMaps", "compute#urlMap", kNoHttp},
+    {"backendBuckets", "compute#backendBucket", kNoHttp},
+    {"sslCertificates", "compute#sslCertificate", kNoTls},
+    {"sslPolicies", "compute#sslPolicy", kNoTls},
+    {"httpHealthChecks", "compute#httpHealthCheck", "use a healthCheck of type HTTP"},
+    {"httpsHealthChecks", "compute#httpsHealthCheck", "use a healthCheck of type HTTPS"},
+    {"healthCheckServices", "compute#healthCheckService", "name the healthCheck in the service"},
+    {"instances", "compute#instance", kUseGroups},
+    {"instanceGroups", "compute#instanceGroup", kUseGroups},
+    {"instanceGroupManagers", "compute#instanceGroupManager", kUseGroups},
+    {"instanceTemplates", "compute#instanceTemplate", kUseGroups},
+    {"autoscalers", "compute#autoscaler", "weir does not start machines"},
+    {"addresses", "compute#address", "write the address into the forwarding rule"},
+    {"globalAddresses", "compute#globalAddress", "write the address into the forwarding rule"},
+    {"globalForwardingRules", "compute#globalForwardingRule", "use forwardingRules"},
+    {"regionBackendServices", "compute#regionBackendService", "use backendServices"},
+    {"regionHealthChecks", "compute#regionHealthCheck", "use healthChecks"},
+    {"firewalls", "compute#firewall", "filter packets with nftables"},
+    {"securityPolicies", "compute#securityPolicy", "filter packets with nftables"},
+    {"networks", "compute#network", "the host's own network is used"},
+    {"subnetworks", "compute#subnetwork", "the host's own network is used"},
+    {"routers", "compute#router", kUseRoutes},
+    {"vpnTunnels", "compute#vpnTunnel", kUseRoutes},
+    {"vpnGateways", "compute#vpnGateway", kUseRoutes},
+    {"packetMirrorings", "compute#packetMirroring", "weir does not mirror packets"},
+    {"serviceAttachments", "compute#serviceAttachment", "weir has no Private Service Connect"},
+    {"networkAttachments", "compute#networkAttachment", "weir has no Private Service Connect"},
+}};
+
+const Collection* findCollection(std::string_view name) {
+  for (const auto& c : kCollections)
+    if (c.name == name) return &c;
+  return nullptr;
+}
+
+template <class Table>
+auto* findKind(const Table& table, std::string_view kind) {
+  for (const auto& row : table)
+    if (row.kind == kind) return &row;
+  return static_cast<decltype(&table[0])>(nullptr);
+}
+
+const Foreign* findForeign(std::string_view name) {
+  for (const auto& f : kForeign)
+    if (f.name == name) return &f;
+  return nullptr;
+}
+
+bool isNodeKey(std::string_view name) {
+  const auto& fields = nodeFields().fields;
+  return std::any_of(fields.begin(), fields.end(), [&](const auto& f) { return f.name == name; });
+}
+
+std::vector<std::string> collectionNames() {
+  std::vector<std::string> names;
+  for (const auto& c : kCollections) names.emplace_back(c.name);
+  return names;
+}
+
+void addItems(const Collection& collection, const Value::Entry& entry, Reader& reader,
+              Draft& draft) {
+  const Value& list = *entry.value;
+  // A key whose lines are all commented out is an empty list.
+  if (list.kind == Value::Kind::null) return;
+  if (list.kind != Value::Kind::sequence) {
+    reader.error(list.mark,
+                 fmt::format("{} must be a list of resources, not {}", entry.key, list.describe()));
+    return;
+  }
+  const Reader::Scope scope(reader, collection.name, true);
+  for (const ValuePtr& item : list.items) {
+    if (item->kind == Value::Kind::mapping)
+      collection.add({collection.name, item, reader, draft});
+    else
+      reader.mustBe(*item, "a mapping");
+  }
+}
+
+}  // namespace
+
+const std::vector<CollectionInfo>& collections() {
+  static const std::vector<CollectionInfo> all{{"healthChecks", healthCheckFields},
+                                               {"networkEndpointGroups", groupFields},
+                                               {"backendServices", serviceFields},
+                                               {"forwardingRules", ruleFields},
+                                               {"routes", routeFields}};
+  return all;
+}
+
+void DocumentReader::read(const ValuePtr& document) {
+  switch (document->kind) {
+    case Value::Kind::null:
+      return;
+    case Value::Kind::scalar:
+      reader_.error(document->mark,
+                    fmt::format("a configuration is a mapping of collections ({}), not {}",
+                                join(collectionNames(), "and"), document->describe()));
+      return;
+    case Value::Kind::sequence:
+      for (const ValuePtr& item : document->items) {
+        const auto* kind = item->find("kind");
+        if (kind != nullptr)
+          readExport(item, *kind);
+        else
+          reader_.error(item->mark,
+                        "each item of a list document must be an exported resource with its "
+                        "'kind', such as compute#backendService");
+      }
+      return;
+    case Value::Kind::mapping:
+      if (const auto* kind = document->find("kind"))
+        readExport(document, *kind);
+      else
+        readCollections(document);
+      return;
+  }
+}
+
+void DocumentReader::readExport(const ValuePtr& resource, const Value::Entry& kind) {
+  const std::string& text = kind.value->text;
+  if (const auto* collection = findKind(kCollections, text)) {
+    collection->add({collection->name, resource, reader_, draft_});
+    return;
+  }
+  if (const auto* foreign = findKind(kForeign, text)) {
+    reader_.error(kind.value->mark,
+                  fmt::format("{} is not supported by weir: {}", text, foreign->reason));
+    return;
+  }
+  std::vector<std::string> kinds;
+  for (const auto& c : kCollections) kinds.emplace_back(c.kind);
+  reader_.error(kind.value->mark,
+                fmt::format("unknown kind {}{}; allowed are {}", kind.value->describe(),
+                            didYouMean(text, kinds), join(kinds, "and")));
+}
+
+void DocumentReader::readCollections(const ValuePtr& mapping) {
+  Value nodeSettings = Value{};
+  nodeSettings.kind = Value::Kind::mapping;
+  nodeSettings.mark = mapping->mark;
+  for (const Value::Entry& entry : mapping->entries) readKey(entry, nodeSettings);
+  if (nodeSettings.entries.empty()) return;
+  if (draft_.node.text == nullptr) {
+    draft_.node.text = &reader_.text();
+    draft_.node.tree = mapping;
+  }
+  if (!readNode(nodeSettings, draft_.node.value, reader_)) draft_.node.broken = true;
+}
+
+void DocumentReader::readKey(const Value::Entry& entry, Value& nodeSettings) {
+  if (const Collection* collection = findCollection(entry.key)) {
+    addItems(*collection, entry, reader_, draft_);
+  } else if (const Foreign* foreign = findForeign(entry.key)) {
+    reader_.error(entry.mark,
+                  fmt::format("{} are not supported by weir: {}", entry.key, foreign->reason));
+  } else if (!isNodeKey(entry.key)) {
+    reportUnknown(entry);
+  } else if (holds_ == Holds::resources) {
+    reader_.error(entry.mark, fmt::format("{} is a setting of the node and belongs into weir.yaml, "
+                                          "not among the resources",
+                                          entry.key));
+  } else if (const auto [seen, isNew] = nodeKeys_.try_emplace(entry.key, entry.mark); !isNew) {
+    reader_.error(entry.mark, fmt::format("duplicate key {}: line {} has it already",
+                                          quote(entry.key), reader_.text().lineOf(seen->second)));
+  } else {
+    nodeSettings.entries.push_back(entry);
+  }
+}
+
+void DocumentReader::reportUnknown(const Value::Entry& entry) {
+  std::vector<std::string> allowed;
+  if (holds_ == Holds::nodeAndResources)
+    for (const FieldInfo& field : nodeFields().fields) allowed.push_back(field.name);
+  for (const auto& c : kCollections) allowed.emplace_back(c.name);
+  std::vector<std::string> known = allowed;
+  for (const auto& f : kForeign) known.emplace_back(f.name);
+  reader_.error(entry.mark, fmt::format("unknown key {}{}; allowed are {}", quote(entry.key),
+                                        didYouMean(entry.key, known), join(allowed, "and")));
+}
+
+}  // namespace weir::config

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config/draft.h"
+#include "config/resource_schemas.h"
+#include "config/types.h"
+
+namespace weir::config {
+namespace {
+
+using GroupType = NetworkEndpointGroup::Type;
+
+struct RawGroup : NetworkEndpointGroup {
+  std::optional<GroupType> declaredType;
+};
+
+Type<std::string> hostName() {
+  return textWhere("a DNS name", [](std::string_view t) {
+    if (t.empty() || t.size() > 253) return false;
+    std::size_t label = 0;
+    for (std::size_t i = 0; i <= t.size(); ++i) {
+      if (i < t.size() && t[i] != '.') {
+        const char c = t[i];
+        const bool alphanumeric =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!alphanumeric && c != '-' && c != '_') return false;
+        if (++label > 63) return false;
+      } else {
+        const bool trailingDot = i == t.size() && label == 0 && i > 1;
+        if (label == 0 && !trailingDot) return false;
+        label = 0;
+      }
+    }
+    return true;
+  });
+}
+
+const Schema<Endpoint>& endpointSchema() {
+  static const auto schema = [] {
+    Schema<Endpoint> s("an endpoint");
+    s.field("ipAddress", ipv4HostAddress(), &Endpoint::ipAddress)
+        .field("ipv6Address", ipv6HostAddress(), &Endpoint::ipv6Address)
+        .field("port", integer(1, 65535), &Endpoint::port, "the group's defaultPort")
+        .field("fqdn", hostName(), &Endpoint::fqdn)
+        .field("instance", text(1024), &Endpoint::instance)
+        .field("weight", integer(0, 1000), &Endpoint::weight, "what the health check reports")
+        .ignored({"annotations"});
+    return s;
+  }();
+  return schema;
+}
+
+const Schema<RawGroup>& schema() {
+  static const auto schema = [] {
+    Schema<RawGroup> s("a network endpoint group");
+    s.required("name", resourceName(), &NetworkEndpointGroup::name)
+        .field("zone", reference(), &NetworkEndpointGroup::zone)
+        .field("networkEndpointType",
+               choice<GroupType>({{"GCE_VM_IP", GroupType::gceVmIp},
+                                  {"GCE_VM_IP_PORT", GroupType::gceVmIpPort},
+                                  {"NON_GCP_PRIVATE_IP_PORT", GroupType::nonGcpPrivateIpPort},
+                                  {"INTERNET_IP_PORT", GroupType::internetIpPort},
+                                  {"INTERNET_FQDN_PORT", GroupType::internetFqdnPort}},
+                                 {{"SERVERLESS", "weir sends packets to addresses"},
+                                  {"PRIVATE_SERVICE_CONNECT", "weir sends packets to addresses"},
+                                  {"GCE_VM_IP_PORTMAP", "weir does not map ports"}}),
+               &RawGroup::declaredType, "GCE_VM_IP without ports, GCE_VM_IP_PORT with")
+        .field("defaultPort", integer(1, 65535), &NetworkEndpointGroup::defaultPort)
+        .field("endpoints", listOf(mappingOf(endpointSchema())), &NetworkEndpointGroup::endpoints)
+        .ignored({"kind", "id", "selfLink", "selfLinkWithId", "creationTimestamp", "region",
+                  "network", "subnetwork", "description", "size", "annotations"})
+        .refused({"cloudRun", "appEngine", "cloudFunction", "serverlessDeployment"},
+                 "weir sends packets to addresses")
+        .refused({"pscTargetService", "pscData"}, "weir sends packets to addresses");
+    return s;
+  }();
+  return schema;
+}
+
+bool hasAddress(const Endpoint& endpoint) { return endpoint.ipAddress || endpoint.ipv6Address; }
+
+// What an endpoint must and must not have by the type of its group.
+bool checkEndpoint(const NetworkEndpointGroup& group, const Endpoint& endpoint, Mark mark,
+                   Reader& reader) {
+  const auto refuse = [&](std::string message) {
+    reader.error(mark, std::move(message));
+    return false;
+  };
+  if (group.type == GroupType::internetFqdnPort) {
+    if (endpoint.fqdn.empty() || hasAddress(endpoint))
+      return refuse("an endpoint of type INTERNET_FQDN_PORT needs 'fqdn' and no address");
+  } else {
+    if (!endpoint.fqdn.empty())
+      return refuse("'fqdn' is allowed in groups of type INTERNET_FQDN_PORT only");
+    if (!hasAddress(endpoint)) return refuse("an endpoint needs 'ipAddress' or 'ipv6Address'");
+  }
+  const bool needsPort = group.type != GroupType::gceVmIp;
+  if (!needsPort && endpoint.port)
+    return refuse("'port' is not allowed in a group of type GCE_VM_IP, which stands for addresses");
+  if (needsPort && !endpoint.port)
+    return refuse("the endpoint needs 'port', or the group 'defaultPort'");
+  return true;
+}
+
+}  // namespace
+
+bool readEndpoint(const Value& value, Endpoint& out, Reader& reader) {
+  return endpointSchema().read(value, out, reader);
+}
+
+bool readGroup(const Value& value, NetworkEndpointGroup& out, Reader& reader) {
+  RawGroup raw;
+  bool good = schema().read(value, raw, reader);
+  out = raw;
+  if (!good) return false;
+
+  bool anyPort = raw.defaultPort.has_value();
+  for (const Endpoint& endpoint : raw.endpoints) anyPort = anyPort || endpoint.port;
+  out.type = raw.declaredType.value_or(anyPort ? GroupType::gceVmIpPort : GroupType::gceVmIp);
+  if (out.type == GroupType::gceVmIp && raw.defaultPort) {
+    reader.error(locate(value, "defaultPort"),
+                 "'defaultPort' is not allowed in a group of type GCE_VM_IP, which stands for "
+                 "addresses");
+    return false;
+  }
+  for (std::size_t i = 0; i < out.endpoints.size(); ++i) {
+    Endpoint& endpoint = out.endpoints[i];
+    if (!endpoint.port) endpoint.port = out.defaultPort;
+    if (!checkEndpoint(out, endpoint, locate(value, fmt::format("endpoints.{}", i)), reader))
+      good = false;
+  }
+  return good;
+}
+
+const MappingInfo& groupFields() { return schema().info(); }
+
+}  // namespace weir::config

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <system_error>
+
+#include "config/checks.h"
+#include "config/collections.h"
+#include "config/resource_schemas.h"
+#include "config/resources.h"
+#include "config/words.h"
+
+namespace weir::config {
+namespace {
+
+namespace fs = std::filesystem;
+using Holds = DocumentReader::Holds;
+
+// One run: texts live until the last message is made.
+class Run {
+ public:
+  Run() = default;
+  explicit Run(const Configuration& base) : draft_(Draft::from(base)) {}
+
+  Problems& problems() noexcept { return problems_; }
+  Draft& draft() noexcept { return draft_; }
+
+  const Text& keep(const Source& source) { return texts_.emplace_back(source); }
+
+  void readSource(const Source& source, Holds holds) {
+    const Text& text = keep(source);
+    Reader reader(text, problems_);
+    DocumentReader documents(reader, draft_, holds);
+    for (const ValuePtr& document : parseText(text)) documents.read(document);
+  }
+
+  std::vector<ValuePtr> parseText(const Text& text) {
+    if (text.bytes().size() > kMaxFileBytes) {
+      problems_.fileError(text.name(), fmt::format("the file is larger than {} MiB; split it",
+                                                   kMaxFileBytes >> 20));
+      draft_.incompleteFiles.push_back(text.name());
+      return {};
+    }
+    Documents documents = parse(text, problems_);
+    if (!documents.complete) draft_.incompleteFiles.push_back(text.name());
+    return std::move(documents.values);
+  }
+
+  void incomplete(const std::string& file, std::string message) {
+    problems_.fileError(file, std::move(message));
+    draft_.incompleteFiles.push_back(file);
+  }
+
+  Loaded finish() {
+    checkAll(draft_, problems_);
+    Loaded loaded;
+    loaded.diagnostics = problems_.take();
+    if (loaded.ok()) loaded.configuration = draft_.finish();
+    loaded.definitions = std::move(draft_.definitions);
+    return loaded;
+  }
+
+ private:
+  std::deque<Text> texts_;
+  Problems problems_;
+  Draft draft_;
+};
+
+// Reads a regular file, or notes why it cannot be read.
+std::optional<Source> readFile(const fs::path& path, Run& run) {
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (error) {
+    run.incomplete(path.string(), fmt::format("cannot be read: {}", error.message()));
+    return std::nullopt;
+  }
+  if (!fs::is_regular_file(status)) {
+    run.incomplete(path.string(), "is not a regular file");
+    return std::nullopt;
+  }
+  if (fs::file_size(path, error) > kMaxFileBytes && !error) {
+    run.incomplete(path.string(),
+                   fmt::format("the file is larger than {} MiB; split it", kMaxFileBytes >> 20));
+    return std::nullopt;
+  }
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  Source source{path.string(), std::string(std::istreambuf_iterator<char>(stream), {})};
+  if (!stream) {
+    run.incomplete(path.string(), fmt::format("cannot be read: {}", std::strerror(errno)));
+    return std::nullopt;
+  }
+  return source;
+}
+
+// conf.d's files in name order. Names that begin with a dot are editors' and are passed over, as a
+// shell's *.yaml does.
+std::vector<fs::path> resourceFiles(const fs::path& directory, Run& run) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const fs::path& path = it->path();
+    const std::string name = path.filename().string();
+    if (name.front() == '.') continue;
+    if (path.extension() == ".yaml")
+      files.push_back(path);
+    else if (path.extension() == ".yml" || path.extension() == ".json")
+      run.problems().fileWarning(path.string(), "is not read: its name does not end in .yaml");
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    run.incomplete(directory.string(), fmt::format("cannot be read: {}", error.message()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+Loaded load(const Source& node, const std::vector<Source>& resources) {
+  Run run;
+  run.readSource(node, Holds::nodeAndResources);
+  for (const Source& source : resources) run.readSource(source, Holds::resources);
+  return run.finish();
+}
+
+Loaded loadDirectory(const fs::path& path) {
+  Run run;
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    const fs::path nodeFile = path / "weir.yaml";
+    if (fs::exists(nodeFile, error) || error)
+      if (const auto source = readFile(nodeFile, run))
+        run.readSource(*source, Holds::nodeAndResources);
+    for (const fs::path& file : resourceFiles(path / "conf.d", run))
+      if (const auto source = readFile(file, run)) run.readSource(*source, Holds::resources);
+  } else if (const auto source = readFile(path, run)) {
+    run.readSource(*source, Holds::nodeAndResources);
+  }
+  return run.finish();
+}
+
+Loaded loadScenario(const Source& scenario) {
+  Run run;
+  const Text& text = run.keep(scenario);
+  Reader reader(text, run.problems());
+  const auto documents = run.parseText(text);
+  if (documents.size() > 1)
+    reader.error(documents[1]->mark, "a scenario is one YAML document; there are several");
+  if (documents.empty() || documents.front()->kind != Value::Kind::mapping) {
+    if (run.problems().errors() == 0)
+      reader.error({}, "a scenario is a mapping with the keys node, resources, events and expect");
+    return run.finish();
+  }
+  DocumentReader resources(reader, run.draft(), Holds::resources);
+  for (const Value::Entry& entry : documents.front()->entries) {
+    const Reader::Scope scope(reader, entry.key);
+    if (entry.key == "node" && entry.value->kind != Value::Kind::null) {
+      auto& node = run.draft().node;
+      node.text = &text;
+      node.tree = entry.value;
+      node.broken = !readNode(*entry.value, node.value, reader);
+    } else if (entry.key == "resources" && entry.value->kind != Value::Kind::null) {
+      if (entry.value->kind == Value::Kind::mapping)
+        resources.readCollections(entry.value);
+      else
+        reader.mustBe(*entry.value, "a mapping of collections");
+    } else if (entry.key != "events" && entry.key != "expect" && entry.key != "node" &&
+               entry.key != "resources") {
+      const std::vector<std::string> known{"node", "resources", "events", "expect"};
+      reader.error(entry.mark, fmt::format("unknown key {}{}; allowed are {}", quote(entry.key),
+                                           didYouMean(entry.key, known), join(known, "and")));
+    }
+  }
+  return run.finish();
+}
+
+Loaded merge(const Configuration& base, const YAML::Node& changes, const Source& source) {
+  Run run(base);
+  const Text& text = run.keep(source);
+  Reader reader(text, run.problems());
+  if (const ValuePtr value = fromYaml(changes, text, run.problems())) {
+    run.problems().setFallback({&text, value->mark});
+    if (value->kind == Value::Kind::mapping)
+      DocumentReader(reader, run.draft(), Holds::resources).readCollections(value);
+    else
+      reader.error(value->mark,
+                   "the changes must be a mapping of collections, not " + value->describe());
+  }
+  return run.finish();
+}
+
+Loaded merge(const Configuration& base, const Source& changes) {
+  Run run(base);
+  run.problems().setFallback({&run.keep(changes), {}});
+  run.readSource(changes, Holds::resources);
+  return run.finish();
+}
+
+Loaded validate(Configuration configuration) { return Run(configuration).finish(); }
+
+std::optional<Endpoint> readEndpoint(const YAML::Node& node, const Source& source,
+                                     std::vector<Diagnostic>& diagnostics) {
+  Problems problems;
+  const Text text(source);
+  Reader reader(text, problems);
+  Endpoint endpoint;
+  const ValuePtr value = fromYaml(node, text, problems);
+  const bool good = value != nullptr && readEndpoint(*value, endpoint, reader);
+  for (Diagnostic& diagnostic : problems.take()) diagnostics.push_back(std::move(diagnostic));
+  return good ? std::optional(endpoint) : std::nullopt;
+}
+
+}  // namespace weir::config

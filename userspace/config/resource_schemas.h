@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// How each kind of resource is read: its fields, and the rules that hold inside of one. Each
+// function reports what is wrong and returns false then; what was right is in `out` all the same.
+#pragma once
+
+#include "config/schema.h"
+#include "weir/model.h"
+
+namespace weir::config {
+
+bool readHealthCheck(const Value&, HealthCheck& out, Reader&);
+bool readGroup(const Value&, NetworkEndpointGroup& out, Reader&);
+bool readEndpoint(const Value&, Endpoint& out, Reader&);
+bool readService(const Value&, BackendService& out, Reader&);
+bool readRule(const Value&, ForwardingRule& out, Reader&);
+bool readRoute(const Value&, Route& out, Reader&);
+bool readNode(const Value&, Node& out, Reader&);
+
+const MappingInfo& healthCheckFields();
+const MappingInfo& groupFields();
+const MappingInfo& serviceFields();
+const MappingInfo& ruleFields();
+const MappingInfo& routeFields();
+const MappingInfo& nodeFields();
+
+// Why whatever belongs to proxies is refused.
+inline constexpr std::string_view kNoProxyYet =
+    "this version of weir does not have the TCP proxy yet";
+inline constexpr std::string_view kProxyOnly =
+    "it belongs to proxies, and this version of weir does not have the TCP proxy yet";
+
+// loadBalancingScheme as every passthrough resource has it.
+Type<LoadBalancingScheme> passthroughScheme();
+
+}  // namespace weir::config

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config/draft.h"
+#include "config/resource_schemas.h"
+#include "config/types.h"
+
+namespace weir::config {
+namespace {
+
+struct RawRule : ForwardingRule {
+  std::optional<std::vector<std::int64_t>> portList;
+  std::optional<Ports> range;
+  bool allPorts = false;
+};
+
+Type<Protocol> ruleProtocol() {
+  constexpr std::string_view useL3 = "use L3_DEFAULT, which carries every protocol";
+  return choice<Protocol>(
+      {{"TCP", Protocol::tcp}, {"UDP", Protocol::udp}, {"L3_DEFAULT", Protocol::none}},
+      {{"ESP", useL3}, {"AH", useL3}, {"SCTP", useL3}, {"ICMP", useL3}});
+}
+
+const Schema<RawRule>& schema() {
+  static const auto schema = [] {
+    Schema<RawRule> s("a forwarding rule");
+    s.required("name", resourceName(), &ForwardingRule::name)
+        .field("loadBalancingScheme", passthroughScheme(), &ForwardingRule::scheme)
+        .required("IPAddress", virtualAddress(), &ForwardingRule::address)
+        .field("IPProtocol", ruleProtocol(), &ForwardingRule::protocol)
+        .field("ports", listOf(integer(1, 65535), 5), &RawRule::portList)
+        .field("portRange", portRange(), &RawRule::range)
+        .field("allPorts", boolean(), &RawRule::allPorts)
+        .required("backendService", reference(), &ForwardingRule::backendService)
+        .checked("isMirroringCollector", alwaysFalse("weir does not mirror packets"))
+        .ignored({"kind",
+                  "id",
+                  "selfLink",
+                  "selfLinkWithId",
+                  "creationTimestamp",
+                  "fingerprint",
+                  "region",
+                  "network",
+                  "subnetwork",
+                  "description",
+                  "labels",
+                  "labelFingerprint",
+                  "ipVersion",
+                  "networkTier",
+                  "allowGlobalAccess",
+                  "serviceLabel",
+                  "serviceName",
+                  "noAutomateDnsZone",
+                  "serviceDirectoryRegistrations",
+                  "baseForwardingRule",
+                  "pscConnectionId",
+                  "pscConnectionStatus",
+                  "allowPscGlobalAccess"})
+        .refused({"target"}, kProxyOnly)
+        .refused({"sourceIpRanges"}, "a rule takes packets of every source; filter with nftables")
+        .refused({"metadataFilters"}, "weir is no service mesh")
+        .refused({"ipCollection"}, "give the address itself in IPAddress");
+    return s;
+  }();
+  return schema;
+}
+
+// P8.2: exactly one way to say which ports.
+bool takePorts(const Value& value, const RawRule& raw, ForwardingRule& out, Reader& reader) {
+  const int given = (raw.portList ? 1 : 0) + (raw.range ? 1 : 0) + (raw.allPorts ? 1 : 0);
+  if (given != 1) {
+    const auto* last = &value;
+    std::string_view path = "name";
+    for (const std::string_view key : {"ports", "portRange", "allPorts"})
+      if (last->find(key) != nullptr) path = key;
+    reader.error(locate(value, path),
+                 fmt::format("a forwarding rule needs exactly one of 'ports' (1 to 5), "
+                             "'portRange' and 'allPorts: true'; {} given",
+                             given == 0 ? "none is" : "several are"));
+    return false;
+  }
+  if (raw.portList && raw.portList->empty()) {
+    reader.error(locate(value, "ports"), "ports must be a list of 1 to 5 ports; it is empty");
+    return false;
+  }
+  if (raw.range) out.ports = {PortRange{raw.range->first, raw.range->last}};
+  if (!raw.portList) return true;
+  bool good = true;
+  for (std::size_t i = 0; i < raw.portList->size(); ++i) {
+    const auto port = static_cast<std::uint16_t>((*raw.portList)[i]);
+    const PortRange range{port, port};
+    for (const PortRange& other : out.ports) {
+      if (other != range) continue;
+      reader.error(locate(value, fmt::format("ports.{}", i)),
+                   fmt::format("port {} is listed twice", port));
+      good = false;
+    }
+    out.ports.push_back(range);
+  }
+  return good;
+}
+
+}  // namespace
+
+bool readRule(const Value& value, ForwardingRule& out, Reader& reader) {
+  RawRule raw;
+  bool good = schema().read(value, raw, reader);
+  out = raw;
+  if (!good) return false;
+  good = takePorts(value, raw, out, reader);
+  if (raw.protocol == Protocol::none && !raw.allPorts) {
+    reader.error(
+        locate(value, "IPProtocol"),
+        "IPProtocol L3_DEFAULT needs 'allPorts: true': it carries protocols without ports");
+    good = false;
+  }
+  return good;
+}
+
+const MappingInfo& ruleFields() { return schema().info(); }
+
+}  // namespace weir::config

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The reading layer: a Schema declares the fields of a mapping once - name, type with its range,
+// the member it fills - and from that one declaration come the reading, the messages, and the
+// description (MappingInfo) that the reference and the tests are compared with.
+//
+//   Schema<Route>("a route")
+//       .required("name", resourceName(), &Route::name)
+//       .field("priority", integer(0, 65535), &Route::priority)
+//       .ignored({"id", "selfLink"})
+//       .refused("nextHopIp", "weir routes to load balancers only: use nextHopIlb");
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "config/problems.h"
+#include "config/value.h"
+
+namespace weir::config {
+
+// What values are read with: where complaints go.
+class Reader {
+ public:
+  Reader(const Text& text, Problems& problems) : text_(text), problems_(problems) {}
+  const Text& text() const noexcept { return text_; }
+  Problems& problems() noexcept { return problems_; }
+  Origin at(Mark mark) const noexcept { return {&text_, mark}; }
+  void error(Mark mark, std::string message) { problems_.error(at(mark), std::move(message)); }
+  // "port must be a whole number from 1 to 65535, not 'x'".
+  void mustBe(const Value& value, std::string_view allowed);
+
+  // What is being read, for mustBe(); restores the outer one when it goes.
+  class Scope {
+   public:
+    Scope(Reader& reader, std::string_view field, bool item = false)
+        : reader_(reader), outer_(reader.field_), outerItem_(reader.item_) {
+      reader.field_ = field;
+      reader.item_ = item;
+    }
+    ~Scope() {
+      reader_.field_ = outer_;
+      reader_.item_ = outerItem_;
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Reader& reader_;
+    std::string_view outer_;
+    bool outerItem_;
+  };
+  std::string_view field() const noexcept { return field_; }
+
+ private:
+  const Text& text_;
+  Problems& problems_;
+  std::string_view field_;
+  bool item_ = false;  // an item of field_
+};
+
+struct MappingInfo;
+
+// The description of a field.
+struct FieldInfo {
+  enum class Use : std::uint8_t {
+    read,
+    ignored,  // accepted whatever it holds: output of an export, or without meaning here
+    refused,  // known to be Google's, with a reason why weir does not have it
+  };
+  std::string name;
+  Use use = Use::read;
+  std::string allowed;       // in words, "a whole number from 1 to 300"; refused: the reason
+  std::string defaultValue;  // as it would be written; empty: none
+  bool required = false;
+  bool list = false;                     // allowed, mapping: of its items
+  const MappingInfo* mapping = nullptr;  // the fields inside
+};
+
+struct MappingInfo {
+  std::string title;  // "a route"
+  std::vector<FieldInfo> fields;
+};
+
+// A type of values: how one is read from YAML and what is allowed. `read` reports what is wrong
+// and returns nullopt then.
+template <class V>
+struct Type {
+  std::string allowed;
+  std::function<std::optional<V>(const Value&, Reader&)> read;
+  std::function<std::string(const V&)> show;  // as it would be written; empty: cannot be shown
+  bool list = false;
+  const MappingInfo* mapping = nullptr;
+};
+
+// Walks a mapping by its description and calls `readField` with the index and value of every field
+// to be read. Reports unknown keys, refused and missing fields; false if anything was wrong.
+bool readMapping(const MappingInfo& info, const Value& value, Reader& reader,
+                 const std::function<bool(std::size_t, const Value&)>& readField);
+
+namespace detail {
+
+template <class M, class V>
+M convertTo(V value) {
+  if constexpr (std::is_same_v<M, V>)
+    return value;
+  else if constexpr (requires { typename M::value_type; } && !std::is_same_v<M, std::string>)
+    return M(convertTo<typename M::value_type>(std::move(value)));  // optional
+  else if constexpr (requires { typename M::period; })
+    return M(static_cast<typename M::rep>(value));  // a duration
+  else
+    return static_cast<M>(value);
+}
+
+template <class V, class M>
+std::string showDefault(const Type<V>& type, const M& member) {
+  if (!type.show) return "";
+  if constexpr (std::is_same_v<M, V>)
+    return type.show(member);
+  else if constexpr (requires { member.has_value(); })
+    return "";
+  else if constexpr (requires { member.count(); })
+    return type.show(static_cast<V>(member.count()));
+  else
+    return type.show(static_cast<V>(member));
+}
+
+}  // namespace detail
+
+template <class T>
+class Schema {
+ public:
+  explicit Schema(std::string title) { info_.title = std::move(title); }
+  // Only to be returned by the function that makes it: descriptions point to each other later.
+  Schema(Schema&&) = default;
+
+  // A field that fills `member`. Its default is the member's in a default T, unless `otherwise`
+  // says in words what applies when it is not given.
+  template <class C, class V, class M>
+  requires std::derived_from<T, C> Schema& field(std::string_view name, Type<V> type, M C::*member,
+                                                 std::string otherwise = "") {
+    FieldInfo info = describe(name, type);
+    const T defaults{};
+    info.defaultValue =
+        otherwise.empty() ? detail::showDefault(type, defaults.*member) : std::move(otherwise);
+    add(std::move(info), [type = std::move(type), member](const Value& value, T& out, Reader& r) {
+      auto read = type.read(value, r);
+      if (!read) return false;
+      out.*member = detail::convertTo<M>(std::move(*read));
+      return true;
+    });
+    return *this;
+  }
+
+  template <class C, class V, class M>
+  requires std::derived_from<T, C> Schema& required(std::string_view name, Type<V> type,
+                                                    M C::*member) {
+    field(name, std::move(type), member);
+    info_.fields.back().required = true;
+    info_.fields.back().defaultValue.clear();
+    return *this;
+  }
+
+  // A mapping whose fields fill members of this T: Google groups what the model keeps flat.
+  template <class C>
+  requires std::derived_from<T, C> Schema& inside(std::string_view name, const Schema<C>& schema) {
+    FieldInfo info;
+    info.name = name;
+    info.allowed = "a mapping";
+    info.mapping = &schema.info();
+    add(std::move(info), [&schema](const Value& value, T& out, Reader& reader) {
+      return schema.read(value, out, reader);
+    });
+    return *this;
+  }
+
+  // A field that is read and checked but has no effect in weir.
+  template <class V>
+  Schema& checked(std::string_view name, Type<V> type) {
+    FieldInfo info = describe(name, type);
+    add(std::move(info), [type = std::move(type)](const Value& value, T&, Reader& reader) {
+      return type.read(value, reader).has_value();
+    });
+    return *this;
+  }
+
+  // A field with a reading function of its own.
+  Schema& custom(FieldInfo info, std::function<bool(const Value&, T&, Reader&)> read) {
+    add(std::move(info), std::move(read));
+    return *this;
+  }
+
+  Schema& ignored(std::initializer_list<std::string_view> names) {
+    for (const auto name : names) {
+      FieldInfo info;
+      info.name = name;
+      info.use = FieldInfo::Use::ignored;
+      add(std::move(info), nullptr);
+    }
+    return *this;
+  }
+
+  Schema& refused(std::initializer_list<std::string_view> names, std::string_view reason) {
+    for (const auto name : names) {
+      FieldInfo info;
+      info.name = name;
+      info.use = FieldInfo::Use::refused;
+      info.allowed = reason;
+      add(std::move(info), nullptr);
+    }
+    return *this;
+  }
+
+  const MappingInfo& info() const noexcept { return info_; }
+
+  // Fills `out` with the fields that are right; false if anything was wrong.
+  bool read(const Value& value, T& out, Reader& reader) const {
+    return readMapping(info_, value, reader, [&](std::size_t index, const Value& field) {
+      return readers_[index](field, out, reader);
+    });
+  }
+
+ private:
+  template <class V>
+  static FieldInfo describe(std::string_view name, const Type<V>& type) {
+    FieldInfo info;
+    info.name = name;
+    info.allowed = type.allowed;
+    info.list = type.list;
+    info.mapping = type.mapping;
+    return info;
+  }
+
+  void add(FieldInfo info, std::function<bool(const Value&, T&, Reader&)> read) {
+    info_.fields.push_back(std::move(info));
+    readers_.push_back(std::move(read));
+  }
+
+  MappingInfo info_;
+  std::vector<std::function<bool(const Value&, T&, Reader&)>> readers_;
+};
+
+// A mapping as the type of a field. The schema must live for ever.
+template <class T>
+Type<T> mappingOf(const Schema<T>& schema) {
+  Type<T> type;
+  type.allowed = "a mapping";
+  type.mapping = &schema.info();
+  type.read = [&schema](const Value& value, Reader& reader) -> std::optional<T> {
+    T out{};
+    if (!schema.read(value, out, reader)) return std::nullopt;
+    return out;
+  };
+  return type;
+}
+
+}  // namespace weir::config

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::config {
+namespace {
+
+constexpr std::size_t kLongestShownLine = 400;
+
+constexpr unsigned char byte(char c) noexcept { return static_cast<unsigned char>(c); }
+constexpr bool continues(char c) noexcept { return (byte(c) & 0xc0) == 0x80; }
+
+// One character of UTF-8 (RFC 3629): its length and code point, or length 0.
+struct Decoded {
+  std::size_t length = 0;
+  std::uint32_t codePoint = 0;
+};
+
+Decoded decode(std::string_view rest) noexcept {
+  const unsigned char first = byte(rest[0]);
+  if (first < 0x80) return {1, first};
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || rest.size() < length) return {};
+  std::uint32_t codePoint = first & (0x7fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!continues(rest[i])) return {};
+    codePoint = (codePoint << 6) | (byte(rest[i]) & 0x3fu);
+  }
+  const bool overlong = (length == 3 && codePoint < 0x800) || (length == 4 && codePoint < 0x10000);
+  const bool surrogate = codePoint >= 0xd800 && codePoint < 0xe000;
+  if (overlong || surrogate || codePoint > 0x10ffff) return {};
+  return {length, codePoint};
+}
+
+constexpr bool isControl(std::uint32_t c) noexcept {
+  return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7f && c < 0xa0);
+}
+
+}  // namespace
+
+Text::Text(const Source& source) : name_(source.name) {
+  std::string_view text = source.text;
+  if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
+  bytes_.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    bytes_.push_back(text[i]);
+    if (byte(text[i]) >= 0x80) ascii_ = false;
+  }
+  lineStarts_.push_back(0);
+  for (std::size_t i = 0; i < bytes_.size(); ++i)
+    if (bytes_[i] == '\n') lineStarts_.push_back(i + 1);
+  // What follows the last line end is a line only if there is something in it.
+  if (lineStarts_.size() > 1 && lineStarts_.back() == bytes_.size()) lineStarts_.pop_back();
+}
+
+std::string_view Text::line(unsigned index) const noexcept {
+  const std::size_t start = lineStarts_[index];
+  std::size_t end = index + 1 < lineStarts_.size() ? lineStarts_[index + 1] : bytes_.size();
+  if (end > start && bytes_[end - 1] == '\n') --end;
+  return std::string_view(bytes_).substr(start, end - start);
+}
+
+Mark Text::clamp(Mark mark) const noexcept {
+  const auto last = static_cast<unsigned>(lineStarts_.size() - 1);
+  if (mark.line > last) return {last, static_cast<unsigned>(line(last).size())};
+  return {mark.line, std::min(mark.byte, static_cast<unsigned>(line(mark.line).size()))};
+}
+
+unsigned Text::lineOf(Mark mark) const noexcept { return clamp(mark).line + 1; }
+
+unsigned Text::columnOf(Mark mark) const noexcept {
+  const Mark place = clamp(mark);
+  if (ascii_) return place.byte + 1;
+  const std::string_view before = line(place.line).substr(0, place.byte);
+  const auto characters =
+      std::count_if(before.begin(), before.end(), [](char c) { return !continues(c); });
+  return static_cast<unsigned>(characters) + 1;
+}
+
+std::string Text::lineAt(Mark mark) const {
+  const std::string_view text = line(clamp(mark).line);
+  return text.size() > kLongestShownLine ? std::string() : std::string(text);
+}
+
+char Text::byteAt(Mark mark) const noexcept {
+  if (mark.line >= lineStarts_.size()) return '\0';
+  const std::string_view text = line(mark.line);
+  return mark.byte < text.size() ? text[mark.byte] : '\0';
+}
+
+Mark Text::markOf(std::size_t offset) const noexcept {
+  const auto after = std::upper_bound(lineStarts_.begin(), lineStarts_.end(), offset);
+  const auto index = static_cast<std::size_t>(after - lineStarts_.begin()) - 1;
+  return {static_cast<unsigned>(index), static_cast<unsigned>(offset - lineStarts_[index])};
+}
+
+std::optional<Text::Fault> Text::firstFault() const {
+  for (std::size_t i = 0; i < bytes_.size();) {
+    const Decoded character = decode(std::string_view(bytes_).substr(i, 4));
+    if (character.length == 0)
+      return Fault{markOf(i), fmt::format("byte 0x{:02x} is not UTF-8; configuration files are "
+                                          "UTF-8 text",
+                                          byte(bytes_[i]))};
+    if (isControl(character.codePoint))
+      return Fault{markOf(i), fmt::format("control character U+{:04X} is not allowed in a "
+                                          "configuration file",
+                                          character.codePoint)};
+    i += character.length;
+  }
+  return std::nullopt;
+}
+
+}  // namespace weir::config

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "config/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::config {
+namespace {
+
+constexpr std::size_t kLongestQuote = 60;
+constexpr std::size_t kLongestWord = 64;
+constexpr std::size_t kLongestList = 60;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+// Optimal string alignment distance: insertions, deletions, substitutions, and transpositions of
+// neighbours, each 1 (Damerau 1964, in the restricted form).
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> twoAgo, previous(b.size() + 1), current(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) previous[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    current[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t cost = a[i - 1] == b[j - 1] ? 0 : 1;
+      current[j] = std::min({previous[j] + 1, current[j - 1] + 1, previous[j - 1] + cost});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        current[j] = std::min(current[j], twoAgo[j - 2] + 1);
+    }
+    twoAgo = previous;
+    std::swap(previous, current);
+  }
+  return previous[b.size()];
+}
+
+}  // namespace
+
+std::string quote(std::string_view text) {
+  std::string out = "'";
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool startsCharacter = (c & 0xc0) != 0x80;
+    if (startsCharacter && shown++ == kLongestQuote) return out + "...'";
+    // C1 controls (U+0080 to U+009F, which only an escape can bring here) are two bytes.
+    const bool c1 =
+        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c < 0x20 || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", c);
+    } else if (c1) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
+    } else {
+      out += text[i];
+    }
+  }
+  return out + "'";
+}
+
+std::string join(std::span<const std::string> words, std::string_view last) {
+  if (words.size() > kLongestList)
+    return fmt::format("{}, ... ({} in all)", fmt::join(words.first(kLongestList), ", "),
+                       words.size());
+  if (words.empty()) return "";
+  if (words.size() == 1) return words.front();
+  return fmt::format("{} {} {}", fmt::join(words.first(words.size() - 1), ", "), last,
+                     words.back());
+}
+
+std::string nearest(std::string_view word, std::span<const std::string> candidates) {
+  if (word.empty() || word.size() > kLongestWord) return "";
+  const std::string wanted = lower(word);
+  std::string best;
+  std::size_t bestDistance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t longer = std::max(candidate.size(), word.size());
+    const std::size_t shorter = std::min(candidate.size(), word.size());
+    if (longer - shorter >= bestDistance) continue;
+    const std::size_t d = distance(wanted, lower(candidate));
+    if (d < bestDistance && d < longer) {
+      best = candidate;
+      bestDistance = d;
+    }
+  }
+  return best;
+}
+
+std::string didYouMean(std::string_view word, std::span<const std::string> candidates) {
+  const std::string best = nearest(word, candidates);
+  return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
+}
+
+std::string count(std::size_t n, std::string_view singular) {
+  return fmt::format("{} {}{}", n, singular, n == 1 ? "" : "s");
+}
+
+}  // namespace weir::config
