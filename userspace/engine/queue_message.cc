@@ -23,7 +23,8 @@ T load(const std::uint8_t* p) noexcept {
   return value;
 }
 
-// `attributes` is what follows the nfgenmsg header.
+// `attributes` is what follows the nfgenmsg header; those that a queue has no use for are passed
+// over.
 bool readPacket(std::span<const std::uint8_t> attributes, QueuedPacket& packet) noexcept {
   bool hasId = false;
   std::size_t captured = 0;
@@ -51,8 +52,6 @@ bool readPacket(std::span<const std::uint8_t> attributes, QueuedPacket& packet) 
       case NFQA_PAYLOAD:
         packet.bytes = {value, length};
         break;
-      default:
-        break;  // the kernel's enumeration, most of which a queue has no use for
     }
     const std::size_t step =
         (header.nla_len + kAttributeAlignment - 1) & ~(kAttributeAlignment - 1);
