@@ -73,7 +73,9 @@ Status Manager::start(Configuration configuration) {
   auto changes = applyConfiguration(std::move(configuration));
   if (!changes.ok()) return changes.error();
   dataPlanes_.onProgress([this] { publisher_.progressed(); });
-  carryOut(std::move(changes).value());
+  logRules(controlPlane_.everything());
+  // Not only what changed: everything is new to the kernel and the data planes.
+  carryOut({}, everything());
   lastReload_ = "loaded at start";
   armReconcile();
   return success();
@@ -117,7 +119,10 @@ Manager::Reload Manager::refuse(std::string why, std::vector<config::Diagnostic>
 
 Manager::Reload Manager::reload() {
   config::Loaded loaded = load_();
-  if (!loaded.ok()) return refuse(refusalOf(loaded.diagnostics), std::move(loaded.diagnostics));
+  if (!loaded.ok()) {
+    std::string why = refusalOf(loaded.diagnostics);
+    return refuse(std::move(why), std::move(loaded.diagnostics));
+  }
   if (loaded.configuration == controlPlane_.configuration()) {
     ++reloads_.accepted;
     lastReload_ = "unchanged";

@@ -98,6 +98,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     if (!lastLine) return size;
     const long status = self->status();
     if (status < 200) return size;
+    self->headersEnded_ = true;
     self->decided_ = status != 200 || self->target_.check->response.empty();
     return self->decided_ ? 0 : size;
   }
@@ -129,6 +130,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Outcome judge() const {
     if (const long code = status(); code != 200)
       return {Outcome::Kind::wrongAnswer, fmt::format("status {}, expected 200", code), {}};
+    if (!headersEnded_)
+      return {Outcome::Kind::wrongAnswer, "connection closed in the middle of the headers", {}};
     if (!bodyContains(body_, target_.check->response))
       return {Outcome::Kind::wrongAnswer,
               fmt::format("the expected response is not in the first {} bytes of the body",
@@ -177,7 +180,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   curl_slist* headers_ = nullptr;
   std::string url_;
   std::optional<std::string> weight_;
-  std::string body_;      // its first kSearchedBody bytes
+  std::string body_;  // its first kSearchedBody bytes
+  bool headersEnded_ = false;
   bool decided_ = false;  // the verdict needs no more of the answer
 };
 

@@ -45,7 +45,10 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   }
 
   void readResponse() {
-    if (target_.check->response.empty()) return finish({Outcome::Kind::success, {}, {}});
+    if (target_.check->response.empty()) {
+      keepWhatWasSent();
+      return finish({Outcome::Kind::success, {}, {}});
+    }
     socket_.async_read_some(
         asio::buffer(buffer_), [self = shared_from_this()](const error_code& error, std::size_t n) {
           if (error) return self->finish(outcomeOf(error));
@@ -61,6 +64,14 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
               return self->readResponse();
           }
         });
+  }
+
+  // A reset would take back a request that the backend has not read yet.
+  void keepWhatWasSent() {
+    const bool sent = !target_.check->request.empty() ||
+                      target_.check->proxyHeader != HealthCheck::ProxyHeader::none;
+    error_code ignored;
+    if (sent) socket_.set_option(asio::socket_base::linger(false, 0), ignored);
   }
 
   void finish(Outcome outcome) {

@@ -1,0 +1,21 @@
+if(TARGET weir_manager)
+  weir_test(weir_unit_manager manager/threshold_test.cc weir_manager weir_base weir_core)
+  target_sources(weir_unit_manager PRIVATE
+    manager/answer_test.cc
+    manager/api_test.cc
+    manager/http_server_test.cc
+    manager/kernel_wish_test.cc
+    manager/manager_test.cc
+    manager/metrics_test.cc
+    manager/monitor_test.cc
+    manager/probe_test.cc
+    manager/publisher_test.cc
+    manager/schedule_test.cc
+    manager/snapshot_server_test.cc
+    manager/state_file_test.cc)
+  target_link_libraries(weir_unit_manager PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
+endif()
+if(TARGET weir_cli)
+  weir_test(weir_unit_cli manager/cli_test.cc weir_cli weir_manager weir_base weir_core)
+  target_link_libraries(weir_unit_cli PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
+endif()

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "manager/kernel_wish.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/controlled_plane.h"
+
+namespace weir::manager {
+namespace {
+
+BackendRoute routeTo(std::uint32_t mark, const char* address) {
+  return {Mark(mark), Address::parse(address), std::nullopt};
+}
+
+TEST(KernelWish, N1_VirtualAddressesAndRoutesAreDiverted) {
+  Configuration configuration;
+  configuration.groups.push_back(group("g", {"10.2.0.11", "10.2.0.12"}));
+  configuration.services.push_back(service("web", {{"g", false}}));
+  for (const char* address : {"10.9.9.9", "fd00::9"}) {
+    ForwardingRule rule;
+    rule.name = address;
+    rule.address = *Address::parse(address);
+    rule.backendService = "web";
+    configuration.rules.push_back(rule);
+    rule.name += "-again";  // another rule of the same address
+    configuration.rules.push_back(rule);
+  }
+  configuration.routes.push_back({"r", *Prefix::parse("192.0.2.0/24"), 1000, "10.9.9.9"});
+  ControlPlane plane;
+  ASSERT_TRUE(plane.apply(configuration, at(0)).ok());
+
+  const KernelWish wish = wishOf(plane);
+  EXPECT_EQ(wish.backends, plane.routes());
+  EXPECT_EQ(wish.backends.size(), 2u);
+  EXPECT_THAT(wish.divert,
+              testing::UnorderedElementsAre(*Prefix::parse("10.9.9.9"), *Prefix::parse("fd00::9"),
+                                            *Prefix::parse("192.0.2.0/24")));
+}
+
+TEST(KernelWish, UnionHasBothAndNewNumbers) {
+  KernelWish old, wanted;
+  old.backends = {routeTo(1, "10.0.0.1"), routeTo(2, "10.0.0.2")};
+  old.divert = {*Prefix::parse("10.9.9.9")};
+  wanted.backends = {routeTo(2, "10.0.0.22"), routeTo(3, "10.0.0.3")};
+  wanted.divert = {*Prefix::parse("10.9.9.10")};
+  wanted.queues = 4;
+  const KernelWish both = unionOf(old, wanted);
+  EXPECT_THAT(both.backends, testing::ElementsAre(routeTo(1, "10.0.0.1"), routeTo(2, "10.0.0.22"),
+                                                  routeTo(3, "10.0.0.3")));
+  EXPECT_EQ(both.divert.size(), 2u);
+  EXPECT_EQ(both.queues, 4);
+}
+
+}  // namespace
+}  // namespace weir::manager

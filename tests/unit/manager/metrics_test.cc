@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "manager/metrics/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+
+#include "managed.h"
+#include "manager/metrics/text.h"
+
+namespace weir::manager {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(MetricsText, LabelValuesAreEscaped) {
+  MetricsText text;
+  text.family("weir_x", "gauge", "Help.").sample({{"a", "q\"b\\c\nd"}, {"b", ""}}, 1.5);
+  EXPECT_EQ(std::move(text).take(),
+            "# HELP weir_x Help.\n# TYPE weir_x gauge\nweir_x{a=\"q\\\"b\\\\c\\nd\",b=\"\"} 1.5\n");
+}
+
+// Every sample belongs to the family begun last, no family and no series stands twice, counters
+// end in _total.
+void checkFormat(const std::string& text) {
+  std::istringstream lines(text);
+  std::set<std::string> families, series;
+  std::string family;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string first, second, third, fourth;
+    words >> first >> second >> third >> fourth;
+    if (first == "#" && second == "HELP") {
+      EXPECT_TRUE(families.insert(third).second) << third;
+      EXPECT_THAT(third, testing::StartsWith("weir_"));
+      family = third;
+    } else if (first == "#") {
+      EXPECT_EQ(third, family);
+      EXPECT_EQ(fourth == "counter", family.ends_with("_total")) << family;
+    } else {
+      EXPECT_EQ(line.substr(0, line.find_first_of("{ ")), family);
+      EXPECT_TRUE(series.insert(line.substr(0, line.rfind(' '))).second) << line;
+    }
+  }
+  EXPECT_GT(families.size(), 10u);
+}
+
+TEST(Metrics, ServicesAndBackends) {
+  Managed managed(webConfiguration(1));
+  managed.start();
+  const std::string text = renderMetrics(managed.manager, std::nullopt);
+  checkFormat(text);
+  EXPECT_THAT(text, HasSubstr("weir_build_info{version=\"" WEIR_VERSION "\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("weir_service_backends{service=\"web\",state=\"UNKNOWN\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("weir_service_eligible_backends{service=\"web\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("weir_service_last_resort{service=\"web\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("weir_engine_up 0\n"));
+}
+
+TEST(Metrics, TheEnginesCountersArePassedThrough) {
+  Managed managed(webConfiguration(1));
+  managed.start();
+  const std::string text = renderMetrics(managed.manager, R"({
+    "threads": [{"queue": 8100, "kernel": {"bound": true, "waiting": 2, "dropped": 3,
+                 "userDropped": 4}}],
+    "totals": {"packets": 10, "bytes": 900, "forwarded": {"new": 1, "known": 5, "related": 0},
+               "passed": 1, "dropped": {"no_eligible_backend": 2}, "malformed": {"truncated": 1}},
+    "table": {"entries": 5, "capacity": 100},
+    "services": [{"service": "web", "new": 1, "known": 5, "related": 0, "dropped": 2}]})");
+  checkFormat(text);
+  for (const char* line : {"weir_engine_up 1", "weir_packets_total 10",
+                           "weir_packets_dropped_total{reason=\"no_eligible_backend\"} 2",
+                           "weir_packets_malformed_total{reason=\"truncated\"} 1",
+                           "weir_queue_bound{queue=\"8100\"} 1",
+                           "weir_queue_dropped_total{queue=\"8100\",reason=\"socket_full\"} 4",
+                           "weir_tracking_entries 5",
+                           "weir_service_packets_total{service=\"web\",connection=\"known\"} 5"})
+    EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));
+}
+
+TEST(Metrics, AnAnswerThatIsNoneIsAnEngineThatIsDown) {
+  Managed managed(webConfiguration(1));
+  managed.start();
+  for (const char* answer : {"", "[]", "{", "7"})
+    EXPECT_THAT(renderMetrics(managed.manager, answer), HasSubstr("weir_engine_up 0\n"));
+  checkFormat(renderMetrics(managed.manager, "{}"));
+}
+
+}  // namespace
+}  // namespace weir::manager

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "manager/health/monitor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "little_server.h"
+#include "manager/health/probe_targets.h"
+#include "support/controlled_plane.h"
+
+namespace weir::manager {
+namespace {
+
+class Monitoring : public testing::Test {
+ protected:
+  ProbeTarget target(const std::string& endpoint, std::uint16_t port,
+                     const std::string& address = "127.0.0.1") {
+    HealthCheck check;
+    check.name = "hc";
+    check.checkInterval = check.timeout = std::chrono::seconds(1);
+    ProbeTarget target;
+    target.endpoint = {"g", endpoint};
+    target.check = std::make_shared<const HealthCheck>(check);
+    target.address = *Address::parse(address);
+    target.port = port;
+    return target;
+  }
+  Health reported(const std::string& endpoint) {
+    const auto found = states_.find({"g", endpoint});
+    return found == states_.end() ? Health::unknown : found->second;
+  }
+
+  boost::asio::io_context io_;
+  std::map<EndpointRef, Health> states_;
+  std::vector<std::size_t> reportSizes_;
+  Health known_ = Health::unknown;
+  HealthMonitor monitor_{io_, [this](const EndpointRef&) { return known_; },
+                         [this](HealthMonitor::Report report) {
+                           reportSizes_.push_back(report.health.size());
+                           for (const auto& update : report.health)
+                             states_[update.endpoint] = update.health;
+                         }};
+};
+
+TEST_F(Monitoring, H9_UnhealthyIfOneOfTwoAddressesFails) {
+  LittleServer fine([](int) {});
+  monitor_.setTargets(
+      {target("a", fine.port()), target("a", fine.port(), "127.0.0.2"), target("b", fine.port())});
+  runUntil(io_,
+           [&] { return reported("a") == Health::unhealthy && reported("b") == Health::healthy; });
+  // Without the address that fails, the other one decides.
+  monitor_.setTargets({target("a", fine.port()), target("b", fine.port())});
+  runUntil(io_, [&] { return reported("a") == Health::healthy; });
+}
+
+TEST_F(Monitoring, AKnownStateIsNotReportedAgain) {
+  LittleServer fine([](int) {});
+  known_ = Health::healthy;
+  monitor_.setTargets({target("a", fine.port())});
+  runUntil(io_, [&] { return monitor_.counters().succeeded >= 2; });
+  EXPECT_TRUE(reportSizes_.empty());
+}
+
+TEST_F(Monitoring, ChangesOfAMomentAreReportedTogether) {
+  LittleServer fine([](int) {});
+  std::vector<ProbeTarget> targets;
+  for (int i = 0; i < 200; ++i) targets.push_back(target("e" + std::to_string(i), fine.port()));
+  monitor_.setTargets(targets);
+  runUntil(io_, [&] { return states_.size() == 200; });
+  EXPECT_LE(reportSizes_.size(), 15u);  // within about a second, every 100 ms
+}
+
+TEST_F(Monitoring, NothingIsReportedOfATargetThatIsGone) {
+  LittleServer fine([](int) {});
+  monitor_.setTargets({target("a", fine.port())});
+  monitor_.setTargets({});
+  runFor(io_, std::chrono::milliseconds(1300));
+  EXPECT_TRUE(states_.empty());
+  EXPECT_EQ(fine.connections(), 0);
+}
+
+TEST_F(Monitoring, H2_StartToStartAtTheInterval) {
+  LittleServer fine([](int) {});
+  monitor_.setTargets({target("a", fine.port())});
+  runFor(io_, std::chrono::milliseconds(3600));
+  EXPECT_GE(fine.connections(), 3);
+  EXPECT_LE(fine.connections(), 4);
+}
+
+TEST_F(Monitoring, H10_ASilentBackendTimesOut) {
+  LittleServer silent([](int fd) { receiveAll(fd); });
+  ProbeTarget asked = target("a", silent.port());
+  HealthCheck check = *asked.check;
+  check.response = "PONG";
+  asked.check = std::make_shared<const HealthCheck>(check);
+  monitor_.setTargets({asked});
+  runUntil(io_, [&] { return reported("a") == Health::timeout; });
+  EXPECT_THAT(monitor_.reason({"g", "a"}), testing::HasSubstr("no answer within 1 s"));
+}
+
+TEST(ProbeTargets, H9_VirtualAddressesWithTheBackendsMark) {
+  Configuration configuration;
+  HealthCheck check;
+  check.name = "hc";
+  check.port = 8080;
+  configuration.healthChecks.push_back(check);
+  configuration.groups.push_back(group("g", {"10.2.0.11", "10.2.0.12"}));
+  configuration.services.push_back(service("web", {{"g", false}}, 300));
+  configuration.services.push_back(service("unchecked", {{"g", false}}));
+  configuration.services[1].healthCheck = "";
+  for (const char* address : {"10.9.9.9", "10.9.9.10", "10.9.9.9", "fd00::9"}) {
+    ForwardingRule rule;
+    rule.name = "r" + std::to_string(configuration.rules.size());
+    rule.address = *Address::parse(address);
+    rule.backendService = "web";
+    configuration.rules.push_back(rule);
+  }
+  ControlPlane plane;
+  ASSERT_TRUE(plane.apply(configuration, at(0)).ok());
+  // Two backends at two IPv4 addresses; none has an IPv6 address.
+  auto targets = probeTargets(plane);
+  ASSERT_EQ(targets.size(), 4u);
+  const auto routes = plane.routes();
+  for (const auto& target : targets) {
+    EXPECT_EQ(target.port, 8080);
+    EXPECT_TRUE(target.address.toString().starts_with("10.9.9.")) << target.address.toString();
+    const auto& route = routes[target.endpoint.endpoint == "10.2.0.11" ? 0 : 1];
+    EXPECT_EQ(route.ipv4->toString(), target.endpoint.endpoint);
+    EXPECT_EQ(target.mark, route.mark);
+  }
+
+  configuration.healthChecks[0].target = HealthCheck::Target::endpoint;
+  ASSERT_TRUE(plane.apply(configuration, at(1)).ok());
+  targets = probeTargets(plane);
+  ASSERT_EQ(targets.size(), 2u);
+  EXPECT_EQ(targets[0].address.toString(), targets[0].endpoint.endpoint);
+  EXPECT_EQ(targets[0].mark, Mark{});
+
+  ASSERT_TRUE(plane.drain("web", "10.2.0.11", std::nullopt, at(2)).ok());
+  EXPECT_EQ(probeTargets(plane).size(), 1u);
+}
+
+}  // namespace
+}  // namespace weir::manager
