@@ -112,13 +112,8 @@ Result<Changes> ControlPlane::apply(Configuration configuration, Time now) {
   const Index index(state.configuration);
   Changes changes;
 
-  std::set<std::string> ended;
+  std::set<std::string> ended;  // every service is rebuilt below
   expireDrains(state, impl_->index, now, ended);
-  for (const std::string& name : ended)
-    if (const auto service = impl_->index.services.find(name);
-        service != impl_->index.services.end())
-      forgetDrains(state.services.at(name),
-                   listings(state, impl_->index, *service->second, state.services.at(name)));
   updateEndpoints(state, index, impl_->initialHealth, now);
   if (Status numbered = numberMarks(state, index); !numbered) return numbered.error();
   if (Status numbered = numberServices(state, index, changes.removed); !numbered)
@@ -155,12 +150,13 @@ Result<Changes> ControlPlane::setHealth(std::span<const HealthUpdate> updates, T
                              nameAll(refused))};
 
   std::set<std::string> affected;
+  impl_->expire(now, affected);
   for (const HealthUpdate& update : updates) {
-    Health& health = impl_->state.endpoints.at(update.endpoint).health;
-    if (std::exchange(health, update.health) != update.health)
+    const auto endpoint = impl_->state.endpoints.find(update.endpoint);
+    if (endpoint == impl_->state.endpoints.end()) continue;  // its drain has just ended
+    if (std::exchange(endpoint->second.health, update.health) != update.health)
       impl_->addServicesOf(update.endpoint.group, affected);
   }
-  impl_->expire(now, affected);
   return impl_->rebuild(affected);
 }
 
@@ -176,15 +172,16 @@ Result<Changes> ControlPlane::setWeight(std::span<const WeightUpdate> updates, T
         fmt::format("unknown endpoint, or weight beyond {}: {}", kMaxWeight, nameAll(refused))};
 
   std::set<std::string> affected;
+  impl_->expire(now, affected);
   for (const WeightUpdate& update : updates) {
-    EndpointState& endpoint = impl_->state.endpoints.at(update.endpoint);
-    if (endpoint.reported == update.weight) continue;
-    endpoint.reported = update.weight;
+    const auto endpoint = impl_->state.endpoints.find(update.endpoint);
+    if (endpoint == impl_->state.endpoints.end()) continue;  // its drain has just ended
+    if (endpoint->second.reported == update.weight) continue;
+    endpoint->second.reported = update.weight;
     if (update.weight.kind == ReportedWeight::Kind::value)
-      endpoint.lastKnownWeight = update.weight.value;
+      endpoint->second.lastKnownWeight = update.weight.value;
     impl_->addServicesOf(update.endpoint.group, affected);
   }
-  impl_->expire(now, affected);
   return impl_->rebuild(affected);
 }
 
@@ -199,11 +196,11 @@ Result<Changes> ControlPlane::drain(std::string_view service, std::string_view e
                              kMaxTimeout.count())};
 
   std::set<std::string> affected{std::string(service)};
+  impl_->expire(now, affected);
   OperatorDrain& drain =
       impl_->state.services.at(std::string(service)).drains[std::string(endpoint)];
   drain.deadline = now + seconds;
-  impl_->deadline = now;  // the drain may be over already
-  impl_->expire(now, affected);
+  drain.ended = drain.ended || seconds == std::chrono::seconds{0};
   return impl_->rebuild(affected);
 }
 

@@ -51,6 +51,7 @@ void updateEndpoints(State& state, const Index& index, Health initialHealth, Tim
 }
 
 void expireDrains(State& state, const Index& index, Time now, std::set<std::string>& affected) {
+  std::set<std::string> ended;
   for (auto it = state.endpoints.begin(); it != state.endpoints.end();) {
     if (!it->second.leaves || *it->second.leaves > now) {
       ++it;
@@ -58,16 +59,21 @@ void expireDrains(State& state, const Index& index, Time now, std::set<std::stri
     }
     if (const auto users = index.servicesOfGroup.find(it->first.group);
         users != index.servicesOfGroup.end())
-      affected.insert(users->second.begin(), users->second.end());
+      ended.insert(users->second.begin(), users->second.end());
     it = state.endpoints.erase(it);
   }
   for (auto& [name, service] : state.services) {
     for (auto& [endpoint, drain] : service.drains) {
       if (drain.ended || drain.deadline > now) continue;
       drain.ended = true;
-      affected.insert(name);
+      ended.insert(name);
     }
   }
+  for (const std::string& name : ended)
+    if (const auto service = index.services.find(name); service != index.services.end())
+      forgetGone(state.services.at(name),
+                 listings(state, index, *service->second, state.services.at(name)));
+  affected.merge(ended);
 }
 
 std::optional<Time> earliestDeadline(const State& state) {
@@ -83,11 +89,16 @@ std::optional<Time> earliestDeadline(const State& state) {
   return next;
 }
 
-void forgetDrains(ServiceState& service, const std::vector<Listing>& current) {
-  if (service.drains.empty()) return;
+void forgetGone(ServiceState& service, const std::vector<Listing>& current) {
   std::unordered_set<std::string_view> listed;
-  for (const Listing& listing : current) listed.insert(listing.ref->endpoint);
+  std::unordered_set<std::string_view> present;
+  for (const Listing& listing : current) {
+    listed.insert(listing.ref->endpoint);
+    if (listing.present()) present.insert(listing.ref->endpoint);
+  }
   std::erase_if(service.drains, [&](const auto& drain) { return !listed.contains(drain.first); });
+  std::erase_if(service.backends,
+                [&](const auto& backend) { return !present.contains(backend.first); });
 }
 
 }  // namespace weir::control

@@ -38,17 +38,9 @@ void flushEntries(BackendState& backend, const Flush& flush, Generation next) no
     if (flush[c]) backend.validFrom[c] = next;
 }
 
-// Backends that are gone leave their slots, new ones get theirs.
+// New backends get their slots.
 void updateBackends(const BackendService& service, ServiceState& state,
                     const std::vector<Listing>& current, Generation next) {
-  std::unordered_set<std::string_view> listed;
-  std::unordered_set<std::string_view> present;
-  for (const Listing& listing : current) {
-    listed.insert(listing.ref->endpoint);
-    if (listing.present()) present.insert(listing.ref->endpoint);
-  }
-  std::erase_if(state.backends, [&](const auto& entry) { return !present.contains(entry.first); });
-
   std::set<BackendSlot> used;
   for (const auto& [identity, backend] : state.backends) used.insert(backend.slot);
   for (const Listing& listing : current) {
@@ -212,7 +204,7 @@ std::vector<Listing> listings(const State& state, const Index& index, const Back
 bool rebuildService(const State& state, const Index& index, const BackendService& service,
                     ServiceState& known, Generation next, Cause cause) {
   const std::vector<Listing> current = listings(state, index, service, known);
-  forgetDrains(known, current);
+  forgetGone(known, current);
   updateBackends(service, known, current, next);
   applyHealth(service, known, current, next, cause);
   const std::vector<Member> members = membersOf(service, known, current);

@@ -132,11 +132,13 @@ BackendSlot freeSlot(const std::set<BackendSlot>& used) noexcept;
 // Endpoints of the configuration come and go: those that left begin to drain or are forgotten,
 // those that came back stop draining.
 void updateEndpoints(State&, const Index&, Health initialHealth, Time now);
-// Ends what is due; the names of the services it may change are added to `affected`.
+// Ends what is due, so that whatever comes back in the same step is new; the names of the services
+// to be rebuilt are added to `affected`. The index is that of the configuration last applied.
 void expireDrains(State&, const Index&, Time now, std::set<std::string>& affected);
 std::optional<Time> earliestDeadline(const State&);
-// A drain by command ends with the membership that it is about, draining included.
-void forgetDrains(ServiceState&, const std::vector<Listing>& current);
+// Drops what a service remembers of backends that are gone: their slots, and the drains by command
+// that were about them.
+void forgetGone(ServiceState&, const std::vector<Listing>& current);
 
 // --- snapshots ---
 

@@ -1,0 +1,6 @@
+weir_test(weir_unit_control control/eligibility_test.cc weir_core)
+target_sources(weir_unit_control PRIVATE
+  control/endpoint_test.cc
+  control/entries_test.cc
+  control/numbers_test.cc
+  control/saved_test.cc)
