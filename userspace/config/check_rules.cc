@@ -55,9 +55,9 @@ struct Lacking {
 
 class FamilyIndex {
  public:
-  explicit FamilyIndex(const Draft& draft) {
+  FamilyIndex(const Draft& draft, const Problems& problems) {
     for (const auto& group : draft.groups) {
-      if (group.broken) continue;
+      if (!isSound(problems, group, {"endpoints"})) continue;
       auto& entry = groups_[group.value.name];
       for (const Endpoint& endpoint : group.value.endpoints) {
         note(entry.first, endpoint, Family::ipv4);
@@ -126,15 +126,18 @@ void checkService(const Draft& draft, const Index& index, const Located<Forwardi
                    {"backendServices", "backend service", rule.value.backendService});
     return;
   }
-  if (service->broken) return;
-  if (service->value.scheme != rule.value.scheme)
+  const auto areSound = [&](std::string_view ofRule, std::string_view ofService) {
+    return isSound(problems, rule, {ofRule}) && isSound(problems, *service, {ofService});
+  };
+  if (areSound("loadBalancingScheme", "loadBalancingScheme") &&
+      service->value.scheme != rule.value.scheme)
     problems.error(rule.at("loadBalancingScheme"),
                    fmt::format("the rule's loadBalancingScheme {} is not that of its service {}, "
                                "{}; both must be the same (INTERNAL when not given)",
                                toString(rule.value.scheme), quote(service->value.name),
                                toString(service->value.scheme)));
-  checkProtocol(rule, service->value, problems);
-  checkFamilies(rule, service->value, families, problems);
+  if (areSound("IPProtocol", "protocol")) checkProtocol(rule, service->value, problems);
+  if (isGiven(problems, rule, "IPAddress")) checkFamilies(rule, service->value, families, problems);
 }
 
 // P8.3: rules of one address and protocol must not share a port.
@@ -195,7 +198,7 @@ const Located<ForwardingRule>* resolve(const Located<Route>& route, const Draft&
   const Located<ForwardingRule>* found = nullptr;
   bool onlyL3Default = false;
   for (const auto& rule : draft.rules) {
-    if (rule.broken || rule.value.address != address) continue;
+    if (!isGiven(problems, rule, "IPAddress") || rule.value.address != address) continue;
     if (rule.value.protocol == Protocol::none) {
       onlyL3Default = found == nullptr;
       continue;
@@ -224,13 +227,13 @@ const Located<ForwardingRule>* resolve(const Located<Route>& route, const Draft&
 // N5
 void checkNextHop(const Located<Route>& route, const Located<ForwardingRule>& rule,
                   Problems& problems) {
-  if (rule.broken) return;
-  if (rule.value.protocol == Protocol::none)
+  if (isSound(problems, rule, {"IPProtocol"}) && rule.value.protocol == Protocol::none)
     problems.error(route.at("nextHopIlb"),
                    fmt::format("rule {} has IPProtocol L3_DEFAULT; a route needs a rule with TCP "
                                "or UDP (it carries every protocol all the same)",
                                quote(rule.value.name)));
-  if (rule.value.address.family() != route.value.destRange.family())
+  if (isGiven(problems, rule, "IPAddress") && isGiven(problems, route, "destRange") &&
+      rule.value.address.family() != route.value.destRange.family())
     problems.error(
         route.at("destRange"),
         fmt::format("destRange {} is {}, but rule {} has the {} address {}; the "
@@ -243,20 +246,19 @@ void checkNextHop(const Located<Route>& route, const Located<ForwardingRule>& ru
 }  // namespace
 
 void checkRules(const Draft& draft, const Index& index, Problems& problems) {
-  const FamilyIndex families(draft);
+  const FamilyIndex families(draft, problems);
   OverlapCheck overlaps;
   for (std::size_t i = 0; i < draft.rules.size(); ++i) {
     const auto& rule = draft.rules[i];
-    if (rule.broken) continue;
-    checkService(draft, index, rule, families, problems);
-    overlaps.add(rule, i);
+    if (!rule.value.backendService.empty()) checkService(draft, index, rule, families, problems);
+    if (!rule.broken) overlaps.add(rule, i);
   }
   overlaps.report(problems);
 }
 
 void checkRoutes(Draft& draft, const Index& index, Problems& problems) {
   for (auto& route : draft.routes) {
-    if (route.broken) continue;
+    if (route.value.nextHopIlb.empty()) continue;
     const Located<ForwardingRule>* rule = nullptr;
     if (const auto address = Address::parse(route.value.nextHopIlb)) {
       rule = resolve(route, draft, *address, problems);

@@ -64,6 +64,7 @@ void checkBackends(const Draft& draft, const Index& index, const Located<Backend
   std::array<std::size_t, 2> counts{};  // primary, failover
   for (std::size_t i = 0; i < located.value.backends.size(); ++i) {
     const ServiceBackend& backend = located.value.backends[i];
+    if (backend.group.empty()) continue;
     const Origin at = located.at(fmt::format("backends.{}.group", i));
     if (!seen.try_emplace(backend.group, i).second) {
       problems.error(at, fmt::format("group {} is listed twice in service {}", quote(backend.group),
@@ -85,11 +86,12 @@ void checkBackends(const Draft& draft, const Index& index, const Located<Backend
 
 void checkServices(const Draft& draft, const Index& index, Problems& problems) {
   for (const auto& located : draft.services) {
-    if (located.broken) continue;
-    checkIdleTimeout(located, problems);
-    checkPersistence(located, problems);
     checkHealthCheck(draft, index, located, problems);
     checkBackends(draft, index, located, problems);
+    if (!isSound(problems, located, {"connectionTrackingPolicy.trackingMode"})) continue;
+    if (isSound(problems, located, {"sessionAffinity", "connectionTrackingPolicy.idleTimeoutSec"}))
+      checkIdleTimeout(located, problems);
+    checkPersistence(located, problems);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "config/types.h"
 #include "config/words.h"
 
 namespace weir::config {
@@ -42,7 +43,7 @@ template <class T>
 std::vector<std::string> namesOf(const std::vector<Located<T>>& list) {
   std::vector<std::string> names;
   for (const auto& l : list)
-    if (!l.value.name.empty()) names.push_back(l.value.name);
+    if (isResourceName(l.value.name)) names.push_back(l.value.name);
   std::sort(names.begin(), names.end());
   return names;
 }

@@ -4,6 +4,7 @@
 // a configuration comes about; places are used for messages where there are some.
 #pragma once
 
+#include <initializer_list>
 #include <string_view>
 #include <unordered_map>
 
@@ -35,7 +36,24 @@ class Index {
 // names of rules.
 void checkAll(Draft& draft, Problems& problems);
 
-// Its parts. Each passes over resources that are broken.
+// May a rule be judged that depends on these fields? Not when something is wrong with one.
+template <class T>
+bool isSound(const Problems& problems, const Located<T>& located,
+             std::initializer_list<std::string_view> paths) {
+  if (!located.broken || located.text == nullptr) return true;
+  for (const std::string_view path : paths) {
+    const Value* value = valueAt(*located.tree, path);
+    if (value != nullptr && problems.isWrong(*value)) return false;
+  }
+  return true;
+}
+// The same for fields that must be there.
+template <class T>
+bool isGiven(const Problems& problems, const Located<T>& located, std::string_view path) {
+  return !located.broken || (valueAt(*located.tree, path) && isSound(problems, located, {path}));
+}
+
+// Its parts.
 void checkNode(const Located<Node>& located, Problems& problems);
 void checkNames(const Draft& draft, Problems& problems);
 void checkServices(const Draft& draft, const Index& index, Problems& problems);

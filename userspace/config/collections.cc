@@ -49,11 +49,12 @@ void put(bool replaces, std::vector<Located<T>>& list, Located<T> resource) {
 }
 
 template <class T>
-void add(const Item& item, std::vector<Located<T>>& list, bool (*read)(const Value&, T&, Reader&)) {
+void add(const Item& item, std::vector<Located<T>>& list, void (*read)(const Value&, T&, Reader&)) {
   Located<T> resource;
   resource.text = &item.reader.text();
   resource.tree = item.value;
-  resource.broken = !read(*item.value, resource.value, item.reader);
+  item.reader.watch(*item.value, [&] { read(*item.value, resource.value, item.reader); });
+  resource.broken = item.reader.problems().isWrong(*item.value);
   if (resource.value.name.empty()) resource.value.name = nameOf(*item.value);
   define(item, resource.value.name);
   put(item.draft.replaces, list, std::move(resource));
@@ -269,7 +270,8 @@ void DocumentReader::readCollections(const ValuePtr& mapping) {
     draft_.node.text = &reader_.text();
     draft_.node.tree = mapping;
   }
-  if (!readNode(nodeSettings, draft_.node.value, reader_)) draft_.node.broken = true;
+  reader_.watch(*mapping, [&] { readNode(nodeSettings, draft_.node.value, reader_); });
+  if (reader_.problems().isWrong(*mapping)) draft_.node.broken = true;
 }
 
 void DocumentReader::readKey(const Value::Entry& entry, Value& nodeSettings) {

@@ -49,6 +49,16 @@ Mark locate(const Value& tree, std::string_view path) {
   return name == nullptr ? tree.mark : name->mark;
 }
 
+const Value* valueAt(const Value& tree, std::string_view path) {
+  const Value* at = &tree;
+  while (at != nullptr && !path.empty()) {
+    const std::size_t dot = path.find('.');
+    at = step(*at, path.substr(0, dot));
+    path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
+  }
+  return at;
+}
+
 Draft Draft::from(const Configuration& configuration) {
   Draft draft;
   draft.replaces = true;

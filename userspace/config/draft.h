@@ -21,6 +21,8 @@ namespace weir::config {
 // ("backends.2.group"). What is not written has the place of the nearest thing around it that is;
 // a resource as a whole that of its name.
 Mark locate(const Value& tree, std::string_view path);
+// The value itself; nullptr when it is not written.
+const Value* valueAt(const Value& tree, std::string_view path);
 
 // What was read, and from where.
 template <class T>
@@ -28,7 +30,7 @@ struct Located {
   T value{};
   const Text* text = nullptr;  // nullptr: was there already, has no place
   ValuePtr tree;
-  bool broken = false;  // parts are wrong and were told: only its name counts
+  bool broken = false;  // something in it is wrong, and was told
 
   Origin at(std::string_view path = "name") const {
     return text == nullptr ? Origin{} : Origin{text, locate(*tree, path)};

@@ -77,40 +77,34 @@ const Schema<RawGroup>& schema() {
 
 bool hasAddress(const Endpoint& endpoint) { return endpoint.ipAddress || endpoint.ipv6Address; }
 
-// What an endpoint must and must not have by the type of its group.
-bool checkEndpoint(const NetworkEndpointGroup& group, const Endpoint& endpoint, Mark mark,
-                   Reader& reader) {
-  const auto refuse = [&](std::string message) {
-    reader.error(mark, std::move(message));
-    return false;
-  };
+// What an endpoint must and must not have by the type of its group; empty: all is well.
+std::string_view faultOf(const NetworkEndpointGroup& group, const Endpoint& endpoint) {
   if (group.type == GroupType::internetFqdnPort) {
     if (endpoint.fqdn.empty() || hasAddress(endpoint))
-      return refuse("an endpoint of type INTERNET_FQDN_PORT needs 'fqdn' and no address");
+      return "an endpoint of type INTERNET_FQDN_PORT needs 'fqdn' and no address";
   } else {
     if (!endpoint.fqdn.empty())
-      return refuse("'fqdn' is allowed in groups of type INTERNET_FQDN_PORT only");
-    if (!hasAddress(endpoint)) return refuse("an endpoint needs 'ipAddress' or 'ipv6Address'");
+      return "'fqdn' is allowed in groups of type INTERNET_FQDN_PORT only";
+    if (!hasAddress(endpoint)) return "an endpoint needs 'ipAddress' or 'ipv6Address'";
   }
   const bool needsPort = group.type != GroupType::gceVmIp;
   if (!needsPort && endpoint.port)
-    return refuse("'port' is not allowed in a group of type GCE_VM_IP, which stands for addresses");
-  if (needsPort && !endpoint.port)
-    return refuse("the endpoint needs 'port', or the group 'defaultPort'");
-  return true;
+    return "'port' is not allowed in a group of type GCE_VM_IP, which stands for addresses";
+  if (needsPort && !endpoint.port) return "the endpoint needs 'port', or its group 'defaultPort'";
+  return "";
 }
 
 }  // namespace
 
-bool readEndpoint(const Value& value, Endpoint& out, Reader& reader) {
-  return endpointSchema().read(value, out, reader);
+void readEndpoint(const Value& value, Endpoint& out, Reader& reader) {
+  endpointSchema().read(value, out, reader);
 }
 
-bool readGroup(const Value& value, NetworkEndpointGroup& out, Reader& reader) {
+void readGroup(const Value& value, NetworkEndpointGroup& out, Reader& reader) {
   RawGroup raw;
-  bool good = schema().read(value, raw, reader);
+  schema().read(value, raw, reader);
   out = raw;
-  if (!good) return false;
+  if (reader.isWrong(value, "networkEndpointType") || reader.isWrong(value, "defaultPort")) return;
 
   bool anyPort = raw.defaultPort.has_value();
   for (const Endpoint& endpoint : raw.endpoints) anyPort = anyPort || endpoint.port;
@@ -119,15 +113,16 @@ bool readGroup(const Value& value, NetworkEndpointGroup& out, Reader& reader) {
     reader.error(locate(value, "defaultPort"),
                  "'defaultPort' is not allowed in a group of type GCE_VM_IP, which stands for "
                  "addresses");
-    return false;
+    return;
   }
   for (std::size_t i = 0; i < out.endpoints.size(); ++i) {
     Endpoint& endpoint = out.endpoints[i];
     if (!endpoint.port) endpoint.port = out.defaultPort;
-    if (!checkEndpoint(out, endpoint, locate(value, fmt::format("endpoints.{}", i)), reader))
-      good = false;
+    const Value* written = valueAt(value, fmt::format("endpoints.{}", i));
+    if (written == nullptr || reader.problems().isWrong(*written)) continue;
+    if (const auto fault = faultOf(out, endpoint); !fault.empty())
+      reader.error(written->mark, std::string(fault));
   }
-  return good;
 }
 
 const MappingInfo& groupFields() { return schema().info(); }

@@ -166,35 +166,31 @@ const TypeRow& rowOf(CheckType type) {
   return kTypes.front();
 }
 
-// The block must be that of the type, and say which port is probed.
-bool takeProbe(const Value& value, const RawHealthCheck& raw, HealthCheck& out, Reader& reader) {
-  const TypeRow& row = rowOf(raw.type);
-  bool good = true;
+// The block of another type is a mistake.
+void checkBlocks(const Value& value, CheckType type, Reader& reader) {
+  const TypeRow& row = rowOf(type);
   for (const TypeRow& other : kTypes) {
     const auto* entry = value.find(other.block);
-    if (entry == nullptr || other.type == row.type) continue;
+    if (entry == nullptr || other.type == type) continue;
     reader.error(entry->mark,
                  fmt::format("{} does not belong to type {}{}; allowed is {}", other.block,
                              row.name, value.find("type") ? "" : " (the default)", row.block));
-    good = false;
   }
-  if (!good) return false;
+}
 
-  const bool isGiven = (raw.*row.probe).has_value();
+// Takes over the block of the type and settles which port is probed (H3).
+void takeProbe(const Value& value, const RawHealthCheck& raw, HealthCheck& out, Reader& reader) {
+  const TypeRow& row = rowOf(raw.type);
   const Probe probe = (raw.*row.probe).value_or(Probe{});
   const bool fixedPort = probe.portSpecification == PortSpecification::fixedPort;
-  if (probe.port && !fixedPort) {
+  if (probe.port && !fixedPort)
     reader.error(locate(value, fmt::format("{}.port", row.block)),
                  "port cannot be given with portSpecification USE_SERVING_PORT, which probes the "
                  "port of the endpoint");
-    return false;
-  }
-  if (!probe.port && fixedPort && row.defaultPort == 0) {
+  if (!probe.port && fixedPort && row.defaultPort == 0)
     reader.error(
-        isGiven ? locate(value, row.block) : locate(value, "type"),
+        locate(value, value.find(row.block) != nullptr ? row.block : "type"),
         fmt::format("{} needs a port in {}: a whole number from 1 to 65535", row.name, row.block));
-    return false;
-  }
   out.port = probe.port.value_or(row.defaultPort);
   out.portSpecification = probe.portSpecification;
   out.proxyHeader = probe.proxyHeader;
@@ -203,24 +199,29 @@ bool takeProbe(const Value& value, const RawHealthCheck& raw, HealthCheck& out, 
   out.host = probe.host;
   out.requestPath = probe.requestPath;
   out.grpcServiceName = probe.grpcServiceName;
-  return true;
+}
+
+// H2
+void checkTimeout(const Value& value, const HealthCheck& check, Reader& reader) {
+  if (check.timeout <= check.checkInterval) return;
+  const bool isGiven = value.find("timeoutSec") != nullptr;
+  reader.error(
+      locate(value, isGiven ? "timeoutSec" : "checkIntervalSec"),
+      fmt::format("timeoutSec ({}{}) must be at most checkIntervalSec ({})", check.timeout.count(),
+                  isGiven ? "" : " when not given", check.checkInterval.count()));
 }
 
 }  // namespace
 
-bool readHealthCheck(const Value& value, HealthCheck& out, Reader& reader) {
+void readHealthCheck(const Value& value, HealthCheck& out, Reader& reader) {
   RawHealthCheck raw;
-  bool good = schema().read(value, raw, reader);
+  schema().read(value, raw, reader);
   out = raw;
-  if (good) good = takeProbe(value, raw, out, reader);
-  if (raw.timeout > raw.checkInterval) {
-    reader.error(
-        locate(value, value.find("timeoutSec") ? "timeoutSec" : "checkIntervalSec"),
-        fmt::format("timeoutSec ({}{}) must be at most checkIntervalSec ({})", raw.timeout.count(),
-                    value.find("timeoutSec") ? "" : " by default", raw.checkInterval.count()));
-    good = false;
-  }
-  return good;
+  if (!reader.isWrong(value, "timeoutSec") && !reader.isWrong(value, "checkIntervalSec"))
+    checkTimeout(value, raw, reader);
+  if (reader.isWrong(value, "type")) return;
+  checkBlocks(value, raw.type, reader);
+  if (!reader.isWrong(value, rowOf(raw.type).block)) takeProbe(value, raw, out, reader);
 }
 
 const MappingInfo& healthCheckFields() { return schema().info(); }

@@ -49,6 +49,7 @@ class Run {
     }
     Documents documents = parse(text, problems_);
     if (!documents.complete) draft_.incompleteFiles.push_back(text.name());
+    documents_.insert(documents_.end(), documents.values.begin(), documents.values.end());
     return std::move(documents.values);
   }
 
@@ -68,6 +69,7 @@ class Run {
 
  private:
   std::deque<Text> texts_;
+  std::vector<ValuePtr> documents_;
   Problems problems_;
   Draft draft_;
 };
@@ -163,7 +165,8 @@ Loaded loadScenario(const Source& scenario) {
       auto& node = run.draft().node;
       node.text = &text;
       node.tree = entry.value;
-      node.broken = !readNode(*entry.value, node.value, reader);
+      reader.watch(*entry.value, [&] { readNode(*entry.value, node.value, reader); });
+      node.broken = run.problems().isWrong(*entry.value);
     } else if (entry.key == "resources" && entry.value->kind != Value::Kind::null) {
       if (entry.value->kind == Value::Kind::mapping)
         resources.readCollections(entry.value);
@@ -210,7 +213,8 @@ std::optional<Endpoint> readEndpoint(const YAML::Node& node, const Source& sourc
   Reader reader(text, problems);
   Endpoint endpoint;
   const ValuePtr value = fromYaml(node, text, problems);
-  const bool good = value != nullptr && readEndpoint(*value, endpoint, reader);
+  if (value != nullptr) readEndpoint(*value, endpoint, reader);
+  const bool good = problems.errors() == 0;
   for (Diagnostic& diagnostic : problems.take()) diagnostics.push_back(std::move(diagnostic));
   return good ? std::optional(endpoint) : std::nullopt;
 }

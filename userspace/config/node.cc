@@ -113,17 +113,14 @@ void warnWithoutEffect(const Value& value, std::string_view key, std::string_vie
 
 }  // namespace
 
-bool readNode(const Value& value, Node& out, Reader& reader) {
-  const bool good = schema().read(value, out, reader);
+void readNode(const Value& value, Node& out, Reader& reader) {
+  schema().read(value, out, reader);
   warnWithoutEffect(value, "interfaces", "this version of weir serves every interface", reader);
   warnWithoutEffect(value, "proxy", kNoProxyYet, reader);
-  if (out.queueBase + out.queues > 65536) {
+  if (out.queueBase + out.queues > 65536)
     reader.error(locate(value, value.find("queueBase") ? "queueBase" : "queues"),
                  fmt::format("queues {} to {} do not exist; the last queue number is 65535",
                              out.queueBase, out.queueBase + out.queues - 1));
-    return false;
-  }
-  return good;
 }
 
 const MappingInfo& nodeFields() { return schema().info(); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "config/load.h"
@@ -18,6 +19,8 @@ struct Origin {
   // "conf.d/web.yaml:12", for messages that name a second place; empty without a text.
   std::string toString() const;
 };
+
+struct Value;
 
 class Problems {
  public:
@@ -38,6 +41,11 @@ class Problems {
   void setFallback(const Origin& origin) { fallback_ = origin; }
 
   std::size_t errors() const noexcept { return errors_; }
+
+  // Values that something is wrong with: rules that depend on them must not be judged. The values
+  // must outlive this.
+  void markWrong(const Value& value) { wrong_.insert(&value); }
+  bool isWrong(const Value& value) const { return wrong_.contains(&value); }
   // Sorted by place; empties the collection.
   std::vector<Diagnostic> take();
 
@@ -49,6 +57,7 @@ class Problems {
 
   std::vector<Diagnostic> diagnostics_;
   std::size_t errors_ = 0;
+  std::unordered_set<const Value*> wrong_;
   Origin fallback_;
 };
 

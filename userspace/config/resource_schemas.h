@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// How each kind of resource is read: its fields, and the rules that hold inside of one. Each
-// function reports what is wrong and returns false then; what was right is in `out` all the same.
+// How each kind of resource is read: its fields, and the rules that hold inside of one. What is
+// wrong is reported; what is right is in `out` all the same.
 #pragma once
 
 #include "config/schema.h"
@@ -9,13 +9,13 @@
 
 namespace weir::config {
 
-bool readHealthCheck(const Value&, HealthCheck& out, Reader&);
-bool readGroup(const Value&, NetworkEndpointGroup& out, Reader&);
-bool readEndpoint(const Value&, Endpoint& out, Reader&);
-bool readService(const Value&, BackendService& out, Reader&);
-bool readRule(const Value&, ForwardingRule& out, Reader&);
-bool readRoute(const Value&, Route& out, Reader&);
-bool readNode(const Value&, Node& out, Reader&);
+void readHealthCheck(const Value&, HealthCheck& out, Reader&);
+void readGroup(const Value&, NetworkEndpointGroup& out, Reader&);
+void readEndpoint(const Value&, Endpoint& out, Reader&);
+void readService(const Value&, BackendService& out, Reader&);
+void readRule(const Value&, ForwardingRule& out, Reader&);
+void readRoute(const Value&, Route& out, Reader&);
+void readNode(const Value&, Node& out, Reader&);
 
 const MappingInfo& healthCheckFields();
 const MappingInfo& groupFields();

@@ -43,8 +43,8 @@ const Schema<Route>& schema() {
 
 }  // namespace
 
-bool readRoute(const Value& value, Route& out, Reader& reader) {
-  return schema().read(value, out, reader);
+void readRoute(const Value& value, Route& out, Reader& reader) {
+  schema().read(value, out, reader);
 }
 
 const MappingInfo& routeFields() { return schema().info(); }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+
 #include "config/draft.h"
 #include "config/resource_schemas.h"
 #include "config/types.h"
@@ -9,7 +11,7 @@ namespace {
 struct RawRule : ForwardingRule {
   std::optional<std::vector<std::int64_t>> portList;
   std::optional<Ports> range;
-  bool allPorts = false;
+  std::optional<bool> allPorts;
 };
 
 Type<Protocol> ruleProtocol() {
@@ -28,7 +30,7 @@ const Schema<RawRule>& schema() {
         .field("IPProtocol", ruleProtocol(), &ForwardingRule::protocol)
         .field("ports", listOf(integer(1, 65535), 5), &RawRule::portList)
         .field("portRange", portRange(), &RawRule::range)
-        .field("allPorts", boolean(), &RawRule::allPorts)
+        .field("allPorts", boolean(), &RawRule::allPorts, "false")
         .required("backendService", reference(), &ForwardingRule::backendService)
         .checked("isMirroringCollector", alwaysFalse("weir does not mirror packets"))
         .ignored({"kind",
@@ -63,56 +65,55 @@ const Schema<RawRule>& schema() {
   return schema;
 }
 
+// The list as ranges; a port twice is a mistake.
+std::vector<PortRange> portsOf(const Value& value, const std::vector<std::int64_t>& list,
+                               Reader& reader) {
+  if (list.empty())
+    reader.error(locate(value, "ports"), "ports must be a list of 1 to 5 ports; it is empty");
+  std::vector<PortRange> ports;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto port = static_cast<std::uint16_t>(list[i]);
+    const PortRange range{port, port};
+    if (std::find(ports.begin(), ports.end(), range) != ports.end())
+      reader.error(locate(value, fmt::format("ports.{}", i)),
+                   fmt::format("port {} is listed twice", port));
+    ports.push_back(range);
+  }
+  return ports;
+}
+
 // P8.2: exactly one way to say which ports.
-bool takePorts(const Value& value, const RawRule& raw, ForwardingRule& out, Reader& reader) {
-  const int given = (raw.portList ? 1 : 0) + (raw.range ? 1 : 0) + (raw.allPorts ? 1 : 0);
+void takePorts(const Value& value, const RawRule& raw, ForwardingRule& out, Reader& reader) {
+  int given = 0;
+  std::string_view place = "name";
+  for (const std::string_view key : {"ports", "portRange", "allPorts"}) {
+    if (value.find(key) == nullptr || (key == "allPorts" && raw.allPorts == false)) continue;
+    place = key;
+    ++given;
+  }
   if (given != 1) {
-    const auto* last = &value;
-    std::string_view path = "name";
-    for (const std::string_view key : {"ports", "portRange", "allPorts"})
-      if (last->find(key) != nullptr) path = key;
-    reader.error(locate(value, path),
+    reader.error(locate(value, place),
                  fmt::format("a forwarding rule needs exactly one of 'ports' (1 to 5), "
                              "'portRange' and 'allPorts: true'; {} given",
                              given == 0 ? "none is" : "several are"));
-    return false;
-  }
-  if (raw.portList && raw.portList->empty()) {
-    reader.error(locate(value, "ports"), "ports must be a list of 1 to 5 ports; it is empty");
-    return false;
+    return;
   }
   if (raw.range) out.ports = {PortRange{raw.range->first, raw.range->last}};
-  if (!raw.portList) return true;
-  bool good = true;
-  for (std::size_t i = 0; i < raw.portList->size(); ++i) {
-    const auto port = static_cast<std::uint16_t>((*raw.portList)[i]);
-    const PortRange range{port, port};
-    for (const PortRange& other : out.ports) {
-      if (other != range) continue;
-      reader.error(locate(value, fmt::format("ports.{}", i)),
-                   fmt::format("port {} is listed twice", port));
-      good = false;
-    }
-    out.ports.push_back(range);
-  }
-  return good;
+  if (raw.portList && !reader.isWrong(value, "ports"))
+    out.ports = portsOf(value, *raw.portList, reader);
+  if (raw.protocol == Protocol::none && place != "allPorts")
+    reader.error(
+        locate(value, "IPProtocol"),
+        "IPProtocol L3_DEFAULT needs 'allPorts: true': it carries protocols without ports");
 }
 
 }  // namespace
 
-bool readRule(const Value& value, ForwardingRule& out, Reader& reader) {
+void readRule(const Value& value, ForwardingRule& out, Reader& reader) {
   RawRule raw;
-  bool good = schema().read(value, raw, reader);
+  schema().read(value, raw, reader);
   out = raw;
-  if (!good) return false;
-  good = takePorts(value, raw, out, reader);
-  if (raw.protocol == Protocol::none && !raw.allPorts) {
-    reader.error(
-        locate(value, "IPProtocol"),
-        "IPProtocol L3_DEFAULT needs 'allPorts: true': it carries protocols without ports");
-    good = false;
-  }
-  return good;
+  takePorts(value, raw, out, reader);
 }
 
 const MappingInfo& ruleFields() { return schema().info(); }

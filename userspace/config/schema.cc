@@ -35,35 +35,30 @@ void Reader::mustBe(const Value& value, std::string_view allowed) {
                                 value.describe()));
 }
 
-bool readMapping(const MappingInfo& info, const Value& value, Reader& reader,
-                 const std::function<bool(std::size_t, const Value&)>& readField) {
+void readMapping(const MappingInfo& info, const Value& value, Reader& reader,
+                 const std::function<void(std::size_t, const Value&)>& readField) {
   if (value.kind != Value::Kind::mapping) {
     reader.mustBe(value, fmt::format("a mapping ({} with the keys {})", info.title,
                                      join(readableNames(info), "and")));
-    return false;
+    return;
   }
-  bool good = true;
   for (const Value::Entry& entry : value.entries) {
     const FieldInfo* field = findField(info, entry.key);
     if (field == nullptr) {
       reportUnknown(info, entry, reader);
-      good = false;
     } else if (field->use == FieldInfo::Use::refused) {
       reader.error(entry.mark, fmt::format("{} is not supported: {}", field->name, field->allowed));
-      good = false;
     } else if (field->use == FieldInfo::Use::read) {
       const Reader::Scope scope(reader, field->name);
       const auto index = static_cast<std::size_t>(field - info.fields.data());
-      if (!readField(index, *entry.value)) good = false;
+      reader.watch(*entry.value, [&] { readField(index, *entry.value); });
     }
   }
   for (const FieldInfo& field : info.fields) {
     if (!field.required || value.find(field.name) != nullptr) continue;
     reader.error(value.mark,
                  fmt::format("{} needs the key '{}': {}", info.title, field.name, field.allowed));
-    good = false;
   }
-  return good;
 }
 
 }  // namespace weir::config

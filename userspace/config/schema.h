@@ -35,6 +35,18 @@ class Reader {
   Problems& problems() noexcept { return problems_; }
   Origin at(Mark mark) const noexcept { return {&text_, mark}; }
   void error(Mark mark, std::string message) { problems_.error(at(mark), std::move(message)); }
+  // Reads a value by `read()` and marks it when that finds anything wrong with it.
+  template <class Read>
+  void watch(const Value& value, Read read) {
+    const std::size_t before = problems_.errors();
+    read();
+    if (problems_.errors() != before) problems_.markWrong(value);
+  }
+  // Was anything wrong with the value of a key? False when the key is not there.
+  bool isWrong(const Value& mapping, std::string_view key) const {
+    const auto* entry = mapping.find(key);
+    return entry != nullptr && problems_.isWrong(*entry->value);
+  }
   // "port must be a whole number from 1 to 65535, not 'x'".
   void mustBe(const Value& value, std::string_view allowed);
 
@@ -90,8 +102,10 @@ struct MappingInfo {
   std::vector<FieldInfo> fields;
 };
 
-// A type of values: how one is read from YAML and what is allowed. `read` reports what is wrong
-// and returns nullopt then.
+// A type of values: how one is read from YAML and what is allowed. `read` reports what is wrong;
+// it returns nullopt when there is no value then, or the value as far as it is right (a mapping, a
+// list with empty items in the place of wrong ones), so that the rest can be checked too. What is
+// wrong is marked (Problems::isWrong).
 template <class V>
 struct Type {
   std::string allowed;
@@ -102,9 +116,9 @@ struct Type {
 };
 
 // Walks a mapping by its description and calls `readField` with the index and value of every field
-// to be read. Reports unknown keys, refused and missing fields; false if anything was wrong.
-bool readMapping(const MappingInfo& info, const Value& value, Reader& reader,
-                 const std::function<bool(std::size_t, const Value&)>& readField);
+// to be read. Reports unknown keys, refused and missing fields.
+void readMapping(const MappingInfo& info, const Value& value, Reader& reader,
+                 const std::function<void(std::size_t, const Value&)>& readField);
 
 namespace detail {
 
@@ -152,10 +166,7 @@ class Schema {
     info.defaultValue =
         otherwise.empty() ? detail::showDefault(type, defaults.*member) : std::move(otherwise);
     add(std::move(info), [type = std::move(type), member](const Value& value, T& out, Reader& r) {
-      auto read = type.read(value, r);
-      if (!read) return false;
-      out.*member = detail::convertTo<M>(std::move(*read));
-      return true;
+      if (auto read = type.read(value, r)) out.*member = detail::convertTo<M>(std::move(*read));
     });
     return *this;
   }
@@ -176,9 +187,8 @@ class Schema {
     info.name = name;
     info.allowed = "a mapping";
     info.mapping = &schema.info();
-    add(std::move(info), [&schema](const Value& value, T& out, Reader& reader) {
-      return schema.read(value, out, reader);
-    });
+    add(std::move(info),
+        [&schema](const Value& value, T& out, Reader& reader) { schema.read(value, out, reader); });
     return *this;
   }
 
@@ -187,14 +197,8 @@ class Schema {
   Schema& checked(std::string_view name, Type<V> type) {
     FieldInfo info = describe(name, type);
     add(std::move(info), [type = std::move(type)](const Value& value, T&, Reader& reader) {
-      return type.read(value, reader).has_value();
+      static_cast<void>(type.read(value, reader));
     });
-    return *this;
-  }
-
-  // A field with a reading function of its own.
-  Schema& custom(FieldInfo info, std::function<bool(const Value&, T&, Reader&)> read) {
-    add(std::move(info), std::move(read));
     return *this;
   }
 
@@ -221,10 +225,10 @@ class Schema {
 
   const MappingInfo& info() const noexcept { return info_; }
 
-  // Fills `out` with the fields that are right; false if anything was wrong.
-  bool read(const Value& value, T& out, Reader& reader) const {
-    return readMapping(info_, value, reader, [&](std::size_t index, const Value& field) {
-      return readers_[index](field, out, reader);
+  // Fills `out` with the fields that are right.
+  void read(const Value& value, T& out, Reader& reader) const {
+    readMapping(info_, value, reader, [&](std::size_t index, const Value& field) {
+      readers_[index](field, out, reader);
     });
   }
 
@@ -239,13 +243,13 @@ class Schema {
     return info;
   }
 
-  void add(FieldInfo info, std::function<bool(const Value&, T&, Reader&)> read) {
+  void add(FieldInfo info, std::function<void(const Value&, T&, Reader&)> read) {
     info_.fields.push_back(std::move(info));
     readers_.push_back(std::move(read));
   }
 
   MappingInfo info_;
-  std::vector<std::function<bool(const Value&, T&, Reader&)>> readers_;
+  std::vector<std::function<void(const Value&, T&, Reader&)>> readers_;
 };
 
 // A mapping as the type of a field. The schema must live for ever.
@@ -256,7 +260,7 @@ Type<T> mappingOf(const Schema<T>& schema) {
   type.mapping = &schema.info();
   type.read = [&schema](const Value& value, Reader& reader) -> std::optional<T> {
     T out{};
-    if (!schema.read(value, out, reader)) return std::nullopt;
+    schema.read(value, out, reader);
     return out;
   };
   return type;

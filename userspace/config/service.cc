@@ -181,12 +181,11 @@ Type<LoadBalancingScheme> passthroughScheme() {
        {"INTERNAL_SELF_MANAGED", "weir is no service mesh"}});
 }
 
-bool readService(const Value& value, BackendService& out, Reader& reader) {
+void readService(const Value& value, BackendService& out, Reader& reader) {
   RawService raw;
-  const bool good = schema().read(value, raw, reader);
+  schema().read(value, raw, reader);
   out = raw;
   if (!raw.healthChecks.empty()) out.healthCheck = raw.healthChecks.front();
-  return good;
 }
 
 const MappingInfo& serviceFields() { return schema().info(); }

@@ -133,7 +133,7 @@ Type<std::string> printableText(std::size_t maxLength) {
 }
 
 Type<std::string> resourceName() {
-  return textWhere("a name of 1 to 63 characters (a-z, 0-9 and '-', first a letter, last not '-')",
+  return textWhere("1 to 63 characters of a-z, 0-9 and '-', the first a letter, the last not '-'",
                    isResourceName);
 }
 

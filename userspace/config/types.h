@@ -111,9 +111,14 @@ Type<std::vector<V>> listOf(Type<V> item, std::size_t max = kMaxValues) {
     const Reader::Scope scope(reader, reader.field(), true);
     std::vector<V> out;
     out.reserve(value.items.size());
-    for (const ValuePtr& child : value.items)
-      if (auto read = item.read(*child, reader)) out.push_back(std::move(*read));
-    if (out.size() != value.items.size()) return std::nullopt;
+    for (const ValuePtr& child : value.items) {
+      std::optional<V> read;
+      reader.watch(*child, [&] { read = item.read(*child, reader); });
+      if (read)
+        out.push_back(std::move(*read));
+      else if constexpr (std::default_initializable<V>)
+        out.emplace_back();  // keeps the places of those that follow
+    }
     return out;
   };
   return type;
@@ -132,19 +137,13 @@ Type<std::map<std::string, V>> mapOf(Type<V> item) {
     }
     const Reader::Scope scope(reader, reader.field(), true);
     std::map<std::string, V> out;
-    bool good = true;
     for (const Value::Entry& entry : value.entries) {
-      if (!isResourceName(entry.key)) {
+      if (!isResourceName(entry.key))
         reader.error(entry.mark, fmt::format("{} has the key {}, which is not a name",
                                              reader.field(), quote(entry.key)));
-        good = false;
-      }
-      if (auto read = item.read(*entry.value, reader))
-        out.emplace(entry.key, std::move(*read));
-      else
-        good = false;
+      if (auto read = item.read(*entry.value, reader)) out.emplace(entry.key, std::move(*read));
     }
-    return good ? std::optional(std::move(out)) : std::nullopt;
+    return out;
   };
   return type;
 }

@@ -93,7 +93,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 
 std::string didYouMean(std::string_view word, std::span<const std::string> candidates) {
   const std::string best = nearest(word, candidates);
-  return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
+  return best.empty() ? "" : fmt::format(" (did you mean '{}'?)", best);
 }
 
 std::string count(std::size_t n, std::string_view singular) {

@@ -19,7 +19,7 @@ std::string join(std::span<const std::string> words, std::string_view last = "or
 // The candidate that `word` is a likely misspelling of (edit distance with transpositions, letter
 // case ignored, at most one error in three letters); empty: none is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
-// "; did you mean 'x'?", or nothing.
+// " (did you mean 'x'?)", or nothing.
 std::string didYouMean(std::string_view word, std::span<const std::string> candidates);
 
 // "1 group", "2 groups".
