@@ -62,14 +62,16 @@ class Rules {
 
   struct Match {
     ServiceId service;
-    std::uint32_t index = 0;  // into snapshot().rules, or into snapshot().routes if byRoute
     bool byRoute = false;     // next hop: symmetric keys (N6)
+    std::uint32_t index = 0;  // into snapshot().rules, or into snapshot().routes if byRoute
   };
   // P8.2, P8.3: the most specific rule for a packet's destination, protocol and port; else the
   // route with the longest prefix, then lowest priority, then first name (N1, N4).
   std::optional<Match> match(const Tuple&) const noexcept;
+  // The same, pointing into the index: nullptr for no match, valid as long as the rules.
+  const Match* find(const Tuple&) const noexcept;
   // The route alone, whatever rules the address has.
-  std::optional<Match> matchRoute(Address destination) const noexcept;
+  const Match* findRoute(Address destination) const noexcept;
   ZoneIndex zoneOf(Address client) const noexcept;
   // Is this address the virtual address of any rule?
   bool isVirtual(Address) const noexcept;
@@ -147,6 +149,10 @@ struct Prepared {
 // flow it quotes, if there are any (P8.6), else its own. Keys under a route are symmetric for all
 // protocols (N6 asks it for TCP and UDP), except with CLIENT_IP_NO_DESTINATION.
 Prepared prepare(const World&, const TrackingTable&, const Packet&) noexcept;
+// The same without copies: fills in the rest around `packet`, which the caller has parsed in place.
+// Fastest when all packets of a batch have been parsed before the first is prepared, and
+// TrackingTable::prefetchSlot() has been called for all before the first is decided.
+void prepare(const World&, const TrackingTable&, Prepared&) noexcept;
 Decision decide(const World&, TrackingTable&, const Prepared&, Time now) noexcept;
 
 // What decide() would do, without doing it: no entry is made or refreshed.

@@ -98,14 +98,22 @@ Decision conclude(const World& world, TrackingTable& table, const Prepared& prep
 
 // P8.6: the rule or route of the flow that an ICMP error is about. The quoted packet usually came
 // from behind it; under a route it may also be the one that the route carried.
-void matchQuoted(const Rules& rules, Prepared& prepared) noexcept {
+const Rules::Match* matchQuoted(const Rules& rules, Prepared& prepared) noexcept {
   const Tuple& quoted = prepared.packet.quoted;
-  prepared.match = rules.match(quoted.reversed());
-  if (!prepared.match) {
-    prepared.match = rules.matchRoute(quoted.destination);
-    prepared.quotedAsIs = prepared.match.has_value();
+  const Rules::Match* match = rules.find(quoted.reversed());
+  if (match == nullptr) {
+    match = rules.findRoute(quoted.destination);
+    prepared.quotedAsIs = match != nullptr;
   }
-  prepared.related = prepared.match.has_value();
+  prepared.related = match != nullptr;
+  return match;
+}
+
+void prepareKey(const TrackingTable& table, const Tuple& flow, Prepared& prepared) noexcept {
+  const ServiceSnapshot& service = prepared.service->snapshot();
+  const TupleKind kind = trackingTuple(service.tracking, service.affinity, flow);
+  prepared.key = table.tracked(keyOf(prepared, kind, service.affinity, flow), service.id);
+  table.prefetch(prepared.key);
 }
 
 }  // namespace
@@ -148,20 +156,30 @@ std::string_view toString(DropReason reason) noexcept {
   return "";
 }
 
+void prepare(const World& world, const TrackingTable& table, Prepared& prepared) noexcept {
+  prepared.match.reset();
+  prepared.service = nullptr;
+  prepared.related = false;
+  prepared.quotedAsIs = false;
+  const Rules::Match* match = nullptr;
+  if (prepared.packet.isIcmpError) [[unlikely]]
+    match = matchQuoted(world.rules(), prepared);
+  if (match == nullptr) match = world.rules().find(prepared.packet.tuple);
+  if (match == nullptr) return;
+  prepared.match = *match;
+  prepared.service = world.service(match->service);
+  if (prepared.service == nullptr) return;
+  if (prepared.related) {
+    prepareKey(table, prepared.flow(), prepared);
+  } else {
+    prepareKey(table, prepared.packet.tuple, prepared);
+  }
+}
+
 Prepared prepare(const World& world, const TrackingTable& table, const Packet& packet) noexcept {
   Prepared prepared;
   prepared.packet = packet;
-  if (packet.isIcmpError) matchQuoted(world.rules(), prepared);
-  if (!prepared.match) prepared.match = world.rules().match(packet.tuple);
-  if (!prepared.match) return prepared;
-  prepared.service = world.service(prepared.match->service);
-  if (prepared.service == nullptr) return prepared;
-
-  const ServiceSnapshot& service = prepared.service->snapshot();
-  const Tuple flow = prepared.flow();
-  const TupleKind kind = trackingTuple(service.tracking, service.affinity, flow);
-  prepared.key = table.tracked(keyOf(prepared, kind, service.affinity, flow), service.id);
-  table.prefetch(prepared.key);
+  prepare(world, table, prepared);
   return prepared;
 }
 

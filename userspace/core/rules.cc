@@ -13,31 +13,28 @@
 namespace weir {
 namespace {
 
-// A rule or route and its service.
-struct Target {
-  std::uint32_t index = kNone;
-  ServiceId service;
-  static constexpr std::uint32_t kNone = 0xffffffff;
-  bool exists() const noexcept { return index != kNone; }
-};
+constexpr std::uint32_t kNoIndex = 0xffffffff;
+constexpr Rules::Match kNoMatch{ServiceId{}, false, kNoIndex};
+
+bool exists(const Rules::Match& match) noexcept { return match.index != kNoIndex; }
 
 struct Interval {
   PortRange ports;
-  Target target;
+  Rules::Match match;
 };
 
 // The rules of one protocol at one address.
 struct ProtocolRules {
   std::uint32_t begin = 0;  // of its intervals, sorted and disjoint
   std::uint32_t count = 0;
-  Target allPorts;
+  Rules::Match allPorts = kNoMatch;
 };
 
 struct alignas(64) VirtualAddress {
   Address address;
   ProtocolRules tcp;
   ProtocolRules udp;
-  Target everyProtocol;
+  Rules::Match everyProtocol = kNoMatch;
   bool used = false;
 };
 static_assert(sizeof(VirtualAddress) == 64);
@@ -48,7 +45,7 @@ struct Rules::Index {
   std::vector<VirtualAddress> addresses;  // a power of two, at most half full
   unsigned shift = 0;
   std::vector<Interval> intervals;
-  PrefixMap<Target> routes;
+  PrefixMap<Match> routes;
   PrefixMap<ZoneIndex> zones;
 
   const VirtualAddress* find(Address address) const noexcept {
@@ -58,17 +55,17 @@ struct Rules::Index {
     return nullptr;
   }
 
-  const Target* findPort(const ProtocolRules& rules, const Tuple& tuple) const noexcept {
+  const Match* findPort(const ProtocolRules& rules, const Tuple& tuple) const noexcept {
     if (rules.count != 0 && tuple.hasPorts()) {
       const auto begin = intervals.begin() + rules.begin;
       const auto after = std::upper_bound(
           begin, begin + rules.count, tuple.destinationPort,
           [](std::uint16_t port, const Interval& i) { return port < i.ports.first; });
       if (after != begin && tuple.destinationPort <= std::prev(after)->ports.last) {
-        return &std::prev(after)->target;
+        return &std::prev(after)->match;
       }
     }
-    return rules.allPorts.exists() ? &rules.allPorts : nullptr;
+    return exists(rules.allPorts) ? &rules.allPorts : nullptr;
   }
 
   void build(const RulesSnapshot& snapshot);
@@ -88,9 +85,9 @@ void Rules::Index::addRules(const std::vector<SnapshotRule>& rules,
   for (const std::uint32_t index : indices) {
     const SnapshotRule& rule = rules[index];
     if (rule.protocol != protocol) continue;
-    const Target target{index, rule.service};
-    if (rule.ports.empty() && !out.allPorts.exists()) out.allPorts = target;
-    for (const PortRange range : rule.ports) intervals.push_back({range, target});
+    const Match match{rule.service, false, index};
+    if (rule.ports.empty() && !exists(out.allPorts)) out.allPorts = match;
+    for (const PortRange range : rule.ports) intervals.push_back({range, match});
   }
   out.count = static_cast<std::uint32_t>(intervals.size()) - out.begin;
   std::stable_sort(intervals.begin() + out.begin, intervals.end(),
@@ -112,8 +109,8 @@ void Rules::Index::build(const RulesSnapshot& snapshot) {
     addRules(snapshot.rules, indices, Protocol::udp, entry.udp);
     for (const std::uint32_t i : indices) {
       const SnapshotRule& rule = snapshot.rules[i];
-      if (rule.protocol == Protocol::none && !entry.everyProtocol.exists()) {
-        entry.everyProtocol = {i, rule.service};
+      if (rule.protocol == Protocol::none && !exists(entry.everyProtocol)) {
+        entry.everyProtocol = {rule.service, false, i};
       }
     }
     std::size_t at = start(address);
@@ -129,12 +126,12 @@ void Rules::Index::build(const RulesSnapshot& snapshot) {
     const SnapshotRoute& right = snapshot.routes[b];
     return std::tie(left.priority, left.name, a) < std::tie(right.priority, right.name, b);
   });
-  std::vector<std::pair<Prefix, Target>> destinations;
+  std::vector<std::pair<Prefix, Match>> destinations;
   for (const std::uint32_t i : order) {
     destinations.emplace_back(snapshot.routes[i].destination,
-                              Target{i, snapshot.routes[i].service});
+                              Match{snapshot.routes[i].service, true, i});
   }
-  routes = PrefixMap<Target>(destinations);
+  routes = PrefixMap<Match>(destinations);
   zones = PrefixMap<ZoneIndex>(snapshot.clientRanges);
 }
 
@@ -144,24 +141,27 @@ Rules::Rules(RulesSnapshot snapshot) : snapshot_(std::move(snapshot)) {
   index_ = std::move(index);
 }
 
-std::optional<Rules::Match> Rules::match(const Tuple& tuple) const noexcept {
+const Rules::Match* Rules::find(const Tuple& tuple) const noexcept {
   if (const VirtualAddress* address = index_->find(tuple.destination)) {
-    const Target* target = nullptr;
+    const Match* match = nullptr;
     if (tuple.protocol == Protocol::tcp) {
-      target = index_->findPort(address->tcp, tuple);
+      match = index_->findPort(address->tcp, tuple);
     } else if (tuple.protocol == Protocol::udp) {
-      target = index_->findPort(address->udp, tuple);
+      match = index_->findPort(address->udp, tuple);
     }
-    if (target == nullptr && address->everyProtocol.exists()) target = &address->everyProtocol;
-    if (target != nullptr) return Match{target->service, target->index, false};
+    if (match == nullptr && exists(address->everyProtocol)) match = &address->everyProtocol;
+    if (match != nullptr) return match;
   }
-  return matchRoute(tuple.destination);
+  return findRoute(tuple.destination);
 }
 
-std::optional<Rules::Match> Rules::matchRoute(Address destination) const noexcept {
-  const Target* target = index_->routes.find(destination);
-  if (target == nullptr) return std::nullopt;
-  return Match{target->service, target->index, true};
+const Rules::Match* Rules::findRoute(Address destination) const noexcept {
+  return index_->routes.find(destination);
+}
+
+std::optional<Rules::Match> Rules::match(const Tuple& tuple) const noexcept {
+  const Match* match = find(tuple);
+  return match != nullptr ? std::optional(*match) : std::nullopt;
 }
 
 ZoneIndex Rules::zoneOf(Address client) const noexcept {

@@ -153,7 +153,7 @@ TEST(Rules, RulesComeBeforeRoutes) {
   EXPECT_EQ(matched(rules, {.destinationPort = 80}), "rule");
   EXPECT_EQ(matched(rules, {.destinationPort = 81}), "route route");
   EXPECT_EQ(matched(rules, {.destination = "10.9.9.8"}), "route any");
-  EXPECT_EQ(rules.matchRoute(address("10.9.9.9"))->index, 0u);
+  EXPECT_EQ(rules.findRoute(address("10.9.9.9"))->index, 0u);
 }
 
 TEST(Rules, P3_LongestClientRangeGivesTheZone) {
