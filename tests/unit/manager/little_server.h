@@ -46,6 +46,11 @@ class LittleServer {
   }
   std::uint16_t port() const { return port_; }
   int connections() const { return connections_; }
+  // A connection in the backlog dies with the listener; this waits until it was accepted.
+  void awaitConnection() const {
+    for (int i = 0; i < 2000 && connections_ == 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 
  private:
   void acceptAll() {

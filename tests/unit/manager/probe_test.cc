@@ -90,6 +90,7 @@ TEST_F(Probing, H5_RequestWithoutResponseIgnoresTheReply) {
     const auto outcome = probe(check, server.port());
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->kind, Kind::success);
+    server.awaitConnection();
   }
   EXPECT_EQ(received, "PING");
 }
@@ -131,6 +132,7 @@ TEST_F(Probing, H8_TcpProxyHeaderComesFirst) {
     check.proxyHeader = HealthCheck::ProxyHeader::proxyV1;
     check.request = "PING";
     EXPECT_EQ(probe(check, server.port())->kind, Kind::success);
+    server.awaitConnection();
   }
   EXPECT_EQ(received, "PROXY UNKNOWN\r\nPING");
 }

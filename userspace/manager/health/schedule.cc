@@ -28,7 +28,8 @@ Clock::duration phaseOf(std::string_view target, Clock::duration interval) noexc
 }
 
 Time firstStart(Time now, std::string_view target, Clock::duration interval) noexcept {
-  return now + phaseOf(target, std::min(interval, kFirstProbeWithin));
+  if (interval > kFirstProbeWithin) return now + phaseOf(target, kFirstProbeWithin);
+  return nextStart(now, now, target, interval);
 }
 
 Time nextStart(Time previous, Time now, std::string_view target,
