@@ -53,7 +53,7 @@ Bytes packetMessage(std::uint32_t id, std::uint32_t mark, std::uint32_t captured
   Bytes bytes = header((NFNL_SUBSYS_QUEUE << 8) | NFQNL_MSG_PACKET);
   append(bytes, nfgenmsg{AF_INET, NFNETLINK_V0, htons(8100)});
   Bytes packetHeader = big32(id);
-  for (const std::uint8_t byte : {0x08, 0x00, 0x00}) packetHeader.push_back(byte);
+  packetHeader.resize(7);  // protocol and hook
   attribute(bytes, NFQA_PACKET_HDR, packetHeader);
   attribute(bytes, NFQA_IFINDEX_INDEV, big32(3));
   if (mark != 0) attribute(bytes, NFQA_MARK, big32(mark));
