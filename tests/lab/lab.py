@@ -49,6 +49,8 @@ class Namespace:
         self.lab, self.name = lab, f"{lab.tag}-{name}"
         run("ip", "netns", "add", self.name)
         self.ip("link set lo up")
+        # Link-local addresses are there at once, so that two readings of the tables compare.
+        self.sysctl(net__ipv6__conf__default__accept_dad=0)
 
     def ip(self, arguments):
         return run("ip", "-n", self.name, *arguments.split())
@@ -70,7 +72,9 @@ class Namespace:
 
 
 class Lab:
-    def __init__(self, binaries, backends=4, tag=None):
+    """`router`: a router stands between the client and the weir node, on 10.5.0.0/24."""
+
+    def __init__(self, binaries, backends=4, tag=None, router=False):
         self.binaries = os.path.abspath(binaries)
         self.tag = tag or f"weir{os.getpid() % 100000}"
         self.directory = tempfile.mkdtemp(prefix="weir-lab-")
@@ -82,14 +86,17 @@ class Lab:
         atexit.register(self.close)
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: sys.exit(1))
-        self._build(backends)
+        self._build(backends, router)
 
     # --- topology
 
-    def _build(self, backends):
+    def _build(self, backends, router):
         client, weir, switch = (self.add(name) for name in ("client", "weir", "switch"))
-        self.client, self.weir = client, weir
-        self.link(client, "up0", "10.1.0.2/24", "fd01::2/64", weir, "client0", "10.1.0.1/24", "fd01::1/64")
+        self.client, self.weir, self.router = client, weir, self.add("router") if router else None
+        uplink = self.router or weir
+        self.link(client, "up0", "10.1.0.2/24", "fd01::2/64", uplink, "client0", "10.1.0.1/24", "fd01::1/64")
+        if router:
+            self._build_router()
         client.ip("route add default via 10.1.0.1")
         client.ip("-6 route add default via fd01::1")
         switch.ip("link add br0 type bridge")
@@ -110,6 +117,17 @@ class Lab:
             backend.ip("route add default via 10.2.0.1")
             backend.ip("-6 route add default via fd02::1")
             self.backends.append(backend)
+
+    def _build_router(self):
+        router, weir = self.router, self.weir
+        self.link(router, "weir0", "10.5.0.2/24", "fd05::2/64", weir, "up0", "10.5.0.1/24", "fd05::1/64")
+        router.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1)
+        for vip in (VIP4, "10.2.0.0/24"):
+            router.ip(f"route add {vip} via 10.5.0.1")
+        for vip in (VIP6, "fd02::/64"):
+            router.ip(f"-6 route add {vip} via fd05::1")
+        weir.ip("route add 10.1.0.0/24 via 10.5.0.2")
+        weir.ip("-6 route add fd01::/64 via fd05::2")
 
     def add(self, name):
         namespace = Namespace(self, name)
@@ -148,8 +166,10 @@ http {{
   uwsgi_temp_path {directory}/u; scgi_temp_path {directory}/s;
   server {{
     listen {port} backlog=4096; listen [::]:{port} backlog=4096;
+    client_max_body_size 0;
     location / {{ return 200 "{backend.short} $remote_addr $server_addr\\n"; }}
-    location /big {{ root {directory}; }}
+    location /files {{ root {self.directory}; }}
+    location /upload {{ root {directory}; dav_methods PUT; create_full_put_path on; }}
   }}
 }}
 """)
@@ -203,9 +223,11 @@ http {{
     def ready(self):
         """The engine has applied the manager's state and no backend's health is unknown."""
         status = self.weirctl("status", check=False)
-        if not isinstance(status, dict) or not status.get("engine", {}).get("connected"):
+        if not isinstance(status, dict) or not status["dataPlanes"]:
             return False
-        return all(b["health"] != "UNKNOWN" for s in status["services"] for b in self.health(s["name"]))
+        if status["dataPlanes"][0]["appliedGeneration"] < status["manager"]["generation"]:
+            return False
+        return all(b["healthState"] != "UNKNOWN" for s in status["services"] for b in self.health(s["name"]))
 
     def weirctl(self, *words, check=True, json_output=True):
         format_words = ("--format", "json") if json_output else ()
@@ -217,10 +239,10 @@ http {{
         return json.loads(done.stdout) if json_output and done.stdout.strip() else done.stdout
 
     def health(self, service):
-        return self.weirctl("backend-services", "get-health", service)["backends"]
+        return self.weirctl("backend-services", "get-health", service)["healthStatus"]
 
     def health_of(self, service, backend):
-        return next((b["health"] for b in self.health(service) if b["endpoint"] == backend.address4), None)
+        return next((b["healthState"] for b in self.health(service) if b["endpoint"] == backend.address4), None)
 
     def traffic(self, *words, background=False):
         """Runs traffic.py on the client; its report as JSON (a process, in the background)."""

@@ -38,3 +38,24 @@ networkEndpointGroups:
             text += (f"  - {{name: {name}-v{version}, loadBalancingScheme: INTERNAL, IPAddress: {address}, "
                      f"IPProtocol: {protocol}, ports: [{port}], backendService: {service_name}}}\n")
     return text
+
+
+def every_protocol():
+    """Three services on the same two addresses: `web` (TCP port 80), `datagrams` (UDP, by the
+    recipe that keeps fragments together) and `rest` (every other protocol and port)."""
+    text = web_and_echo(primary=(1, 2, 3, 4), standby=())
+    services, rules = text.split("forwardingRules:\n")
+    rules = "".join(line for line in rules.splitlines(True) if "web-v" in line)
+    services = services.replace("name: echo", "name: datagrams").replace(
+        "    protocol: UDP\n", "    protocol: UDP\n    sessionAffinity: CLIENT_IP\n    connectionTrackingPolicy: {trackingMode: PER_SESSION}\n")
+    services += """  - name: rest
+    loadBalancingScheme: INTERNAL
+    protocol: UNSPECIFIED
+    healthChecks: [web-hc]
+    backends: [{group: primary}]
+"""
+    for name, protocol in (("datagrams", "UDP"), ("rest", "L3_DEFAULT")):
+        for version, address in ((4, VIP4), (6, f'"{VIP6}"')):
+            rules += (f"  - {{name: {name}-v{version}, loadBalancingScheme: INTERNAL, IPAddress: {address}, "
+                      f"IPProtocol: {protocol}, allPorts: true, backendService: {name}}}\n")
+    return services + "forwardingRules:\n" + rules

@@ -204,7 +204,7 @@ def test_reload_adds_and_removes_services_and_backends_under_traffic(serving):
     time.sleep(1)
     lab.configure(web_and_echo(primary=(2, 3, 4), standby=()))
     lab.weirctl("reload", json_output=False)
-    lab.until(lambda: all(b["health"] in ("HEALTHY", "DRAINING") for b in lab.health("web")), 10, "the new backends are healthy", lab.tail)
+    lab.until(lambda: all(b["healthState"] in ("HEALTHY", "DRAINING") for b in lab.health("web")), 10, "the new backends are healthy", lab.tail)
     assert lab.health_of("web", lab.backends[0]) == "DRAINING"
     assert set(lab.traffic("burst", VIP4, 80, 200)["shares"]) == {"b2", "b3", "b4"}
     report = lab.report(traffic)
@@ -214,7 +214,7 @@ def test_reload_adds_and_removes_services_and_backends_under_traffic(serving):
 
 def test_reload_without_a_difference_has_no_effect(serving):
     lab = serving(web_and_echo())
-    before, generation = lab.kernel_state(), lab.weirctl("status")["engine"]["generation"]
+    before, generation = lab.kernel_state(), lab.weirctl("status")["manager"]["generation"]
     watched = []
     monitor = lab.weir.start("ip", "monitor", "rule", "route", log=f"{lab.directory}/monitor.log")
     thread = threading.Thread(target=lambda: watched.append(lab.traffic("stream", VIP4, 5353, 20, 1000, 3)))
@@ -225,7 +225,7 @@ def test_reload_without_a_difference_has_no_effect(serving):
     thread.join()
     lab.stop(monitor)
     assert watched[0]["lost"] == 0
-    assert lab.weirctl("status")["engine"]["generation"] == generation
+    assert lab.weirctl("status")["manager"]["generation"] == generation
     assert lab.kernel_state() == before
     with open(f"{lab.directory}/monitor.log", encoding="utf-8") as log:
         assert log.read() == ""
