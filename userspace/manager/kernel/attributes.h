@@ -69,16 +69,10 @@ void forEachAttribute(const nlmsghdr& message, std::size_t headerLength, Visit v
 
 // A number of the attribute's own length (1, 2 or 4 bytes, host order); another length: 0.
 inline std::uint32_t attributeNumber(const nlattr* attribute) noexcept {
-  switch (mnl_attr_get_payload_len(attribute)) {
-    case 1:
-      return mnl_attr_get_u8(attribute);
-    case 2:
-      return mnl_attr_get_u16(attribute);
-    case 4:
-      return mnl_attr_get_u32(attribute);
-    default:
-      return 0;
-  }
+  const std::size_t length = mnl_attr_get_payload_len(attribute);
+  if (length == 1) return mnl_attr_get_u8(attribute);
+  if (length == 2) return mnl_attr_get_u16(attribute);
+  return length == 4 ? mnl_attr_get_u32(attribute) : 0;
 }
 
 }  // namespace weir::manager

@@ -103,18 +103,10 @@ Result<Netlink> Netlink::open(int protocol) {
 bool Netlink::changes(std::uint16_t type) const noexcept {
   // rtnetlink numbers its messages NEW, DEL, GET, SET in groups of four from 16 on.
   if (route_) return type >= 16 && type % 4 != 2;
-  switch (type & 0xff) {
-    case NFT_MSG_NEWTABLE:
-    case NFT_MSG_DELTABLE:
-    case NFT_MSG_NEWCHAIN:
-    case NFT_MSG_NEWRULE:
-    case NFT_MSG_NEWSET:
-    case NFT_MSG_NEWSETELEM:
-    case NFT_MSG_DELSETELEM:
-      return true;
-    default:
-      return false;
-  }
+  constexpr int kChanges[] = {NFT_MSG_NEWTABLE,  NFT_MSG_DELTABLE, NFT_MSG_NEWCHAIN,
+                              NFT_MSG_NEWRULE,   NFT_MSG_NEWSET,   NFT_MSG_NEWSETELEM,
+                              NFT_MSG_DELSETELEM};
+  return std::ranges::find(kChanges, type & 0xff) != std::end(kChanges);
 }
 
 Status Netlink::send(std::span<const std::uint8_t> bytes) {

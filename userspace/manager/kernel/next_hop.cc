@@ -22,17 +22,14 @@ std::string interfaceName(unsigned index) {
 }
 
 std::string noRoute(Address address, int error) {
-  switch (error) {
-    case ENETUNREACH:
-      return fmt::format("no route to {}: no interface that is up has an address in its network",
-                         address.toString());
-    case EHOSTUNREACH:
-    case EACCES:
-    case EINVAL:
-      return fmt::format("a route of this host says that {} cannot be reached", address.toString());
-    default:
-      return fmt::format("no route to {}: {}", address.toString(), std::strerror(error));
+  if (error == ENETUNREACH) {
+    return fmt::format("no route to {}: no interface that is up has an address in its network",
+                       address.toString());
   }
+  // What routes of the types unreachable, prohibit and blackhole bring.
+  if (error == EHOSTUNREACH || error == EACCES || error == EINVAL)
+    return fmt::format("a route of this host says that {} cannot be reached", address.toString());
+  return fmt::format("no route to {}: {}", address.toString(), std::strerror(error));
 }
 
 NextHop classifyRoute(Address address, const nlmsghdr* message) {
@@ -41,34 +38,20 @@ NextHop classifyRoute(Address address, const nlmsghdr* message) {
   std::optional<Address> gateway;
   bool gatewayOfOtherFamily = false;
   forEachAttribute(*message, sizeof *route, [&](const nlattr* attribute) {
-    switch (mnl_attr_get_type(attribute)) {
-      case RTA_OIF:
-        interface = attributeNumber(attribute);
-        break;
-      case RTA_GATEWAY:
-        gateway = addressFrom(attributeBytes(attribute));
-        break;
-      case RTA_VIA:
-        gatewayOfOtherFamily = true;
-        break;
-      default:
-        break;
-    }
+    const std::uint16_t type = mnl_attr_get_type(attribute);
+    if (type == RTA_OIF) interface = attributeNumber(attribute);
+    if (type == RTA_GATEWAY) gateway = addressFrom(attributeBytes(attribute));
+    if (type == RTA_VIA) gatewayOfOtherFamily = true;
   });
-  switch (route->rtm_type) {
-    case RTN_UNICAST:
-      break;
-    case RTN_LOCAL:
-      return {0, fmt::format("{} is an address of this host; a passthrough backend must be another "
-                             "machine",
-                             address.toString())};
-    case RTN_BROADCAST:
-    case RTN_MULTICAST:
-    case RTN_ANYCAST:
-      return {0, fmt::format("{} is not the address of one machine", address.toString())};
-    default:
-      return {0, noRoute(address, EHOSTUNREACH)};
+  if (route->rtm_type == RTN_LOCAL) {
+    return {0, fmt::format("{} is an address of this host; a passthrough backend must be another "
+                           "machine",
+                           address.toString())};
   }
+  if (route->rtm_type == RTN_BROADCAST || route->rtm_type == RTN_MULTICAST ||
+      route->rtm_type == RTN_ANYCAST)
+    return {0, fmt::format("{} is not the address of one machine", address.toString())};
+  if (route->rtm_type != RTN_UNICAST) return {0, noRoute(address, EHOSTUNREACH)};
   if (gatewayOfOtherFamily || (gateway && *gateway != address)) {
     return {0,
             fmt::format("{} is not on a directly connected network: reached via gateway {}; a "

@@ -2,7 +2,6 @@
 #include "manager/kernel/policy_routing.h"
 
 #include <fmt/format.h>
-#include <linux/rtnetlink.h>
 
 #include <algorithm>
 #include <bit>
@@ -99,10 +98,9 @@ Status removeOthers(Netlink& netlink, const RoutingWish& wish, const RoutingStat
 
   Messages routes;
   for (const RoutingState::Route& route : state.routes) {
-    // A default route in a wanted table was right or has been replaced.
-    const auto* header = static_cast<const rtmsg*>(mnl_nlmsg_get_payload(route.message));
-    const bool replaced = wish.tables.contains(route.dumped.route.table) &&
-                          (route.dumped.exact || header->rtm_dst_len == 0);
+    // Such a route in a wanted table was right or has been replaced.
+    const bool replaced =
+        route.dumped.replaceable && wish.tables.contains(route.dumped.route.table);
     if (!replaced) addDeletion(routes, *route.message);
   }
   keepFirst(status, change(netlink, routes, {ENOENT, ESRCH, ENODEV}));

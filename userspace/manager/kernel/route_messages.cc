@@ -5,12 +5,25 @@
 #include <linux/fib_rules.h>
 #include <linux/rtnetlink.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "manager/kernel/attributes.h"
 
 namespace weir::manager {
 namespace {
 
 constexpr std::uint32_t kIpv6DefaultMetric = 1024;  // given by the kernel when none is asked for
+constexpr std::uint32_t kNotSuppressed = 0xffffffff;
+
+// What makes a rule or a route another than ours. Attributes that are in neither list are those
+// that later kernels tell in addition.
+constexpr std::uint16_t kOtherSelectors[] = {
+    FRA_DST,    FRA_SRC,       FRA_IIFNAME,  FRA_OIFNAME,     FRA_FLOW,       FRA_TUN_ID,
+    FRA_L3MDEV, FRA_UID_RANGE, FRA_IP_PROTO, FRA_SPORT_RANGE, FRA_DPORT_RANGE};
+constexpr std::uint16_t kOtherRoutes[] = {RTA_DST,     RTA_SRC,       RTA_PREFSRC,
+                                          RTA_METRICS, RTA_MULTIPATH, RTA_FLOW,
+                                          RTA_VIA,     RTA_ENCAP,     RTA_NH_ID};
 
 std::uint8_t kernelAction(RoutingRule::Action action) noexcept {
   switch (action) {
@@ -109,62 +122,27 @@ std::optional<DumpedRule> readRule(const nlmsghdr& message, std::uint8_t protoco
   std::uint32_t table = header->table;
   std::uint32_t jump = 0;
   forEachAttribute(message, sizeof *header, [&](const nlattr* attribute) {
-    switch (mnl_attr_get_type(attribute)) {
-      case FRA_PRIORITY:
-        rule.preference = attributeNumber(attribute);
-        break;
-      case FRA_PROTOCOL:
-        ours = attributeNumber(attribute) == protocol;
-        break;
-      case FRA_FWMARK:
-        rule.mark = attributeNumber(attribute);
-        break;
-      case FRA_FWMASK:
-        rule.mask = attributeNumber(attribute);
-        break;
-      case FRA_TABLE:
-        table = attributeNumber(attribute);
-        break;
-      case FRA_GOTO:
-        jump = attributeNumber(attribute);
-        break;
-      case FRA_SUPPRESS_PREFIXLEN:
-      case FRA_SUPPRESS_IFGROUP:
-        if (attributeNumber(attribute) != 0xffffffff) plain = false;
-        break;
-      case FRA_DST:
-      case FRA_SRC:
-      case FRA_IIFNAME:
-      case FRA_OIFNAME:
-      case FRA_FLOW:
-      case FRA_TUN_ID:
-      case FRA_L3MDEV:
-      case FRA_UID_RANGE:
-      case FRA_IP_PROTO:
-      case FRA_SPORT_RANGE:
-      case FRA_DPORT_RANGE:
-        plain = false;
-        break;
-      default:  // what later kernels tell in addition
-        break;
-    }
+    const std::uint16_t type = mnl_attr_get_type(attribute);
+    if (type == FRA_PRIORITY) rule.preference = attributeNumber(attribute);
+    if (type == FRA_PROTOCOL) ours = attributeNumber(attribute) == protocol;
+    if (type == FRA_FWMARK) rule.mark = attributeNumber(attribute);
+    if (type == FRA_FWMASK) rule.mask = attributeNumber(attribute);
+    if (type == FRA_TABLE) table = attributeNumber(attribute);
+    if (type == FRA_GOTO) jump = attributeNumber(attribute);
+    if (type == FRA_SUPPRESS_PREFIXLEN || type == FRA_SUPPRESS_IFGROUP)
+      plain = plain && attributeNumber(attribute) == kNotSuppressed;
+    plain = plain && std::ranges::find(kOtherSelectors, type) == std::end(kOtherSelectors);
   });
   if (!ours) return std::nullopt;
-  switch (header->action) {
-    case FR_ACT_TO_TBL:
-      rule.action = RoutingRule::Action::lookup;
-      rule.target = table;
-      break;
-    case FR_ACT_GOTO:
-      rule.action = RoutingRule::Action::jump;
-      rule.target = jump;
-      break;
-    case FR_ACT_NOP:
-      rule.action = RoutingRule::Action::nothing;
-      break;
-    default:
-      plain = false;
-      break;
+  if (header->action == FR_ACT_TO_TBL) {
+    rule.action = RoutingRule::Action::lookup;
+    rule.target = table;
+  } else if (header->action == FR_ACT_GOTO) {
+    rule.action = RoutingRule::Action::jump;
+    rule.target = jump;
+  } else {
+    rule.action = RoutingRule::Action::nothing;
+    plain = plain && header->action == FR_ACT_NOP;
   }
   result.exact = plain;
   return result;
@@ -181,38 +159,18 @@ std::optional<DumpedRoute> readRoute(const nlmsghdr& message, std::uint8_t proto
   std::uint32_t metric = 0;
   unsigned interface = 0;
   bool hasGateway = false;
-  bool plain = header->rtm_dst_len == 0 && header->rtm_src_len == 0 && header->rtm_tos == 0;
+  bool plain = true;
   forEachAttribute(message, sizeof *header, [&](const nlattr* attribute) {
-    switch (mnl_attr_get_type(attribute)) {
-      case RTA_TABLE:
-        route.table = attributeNumber(attribute);
-        break;
-      case RTA_OIF:
-        interface = attributeNumber(attribute);
-        break;
-      case RTA_PRIORITY:
-        metric = attributeNumber(attribute);
-        break;
-      case RTA_GATEWAY:
-        if (const auto gateway = addressFrom(attributeBytes(attribute))) {
-          route.gateway = *gateway;
-          hasGateway = true;
-        }
-        break;
-      case RTA_DST:
-      case RTA_SRC:
-      case RTA_PREFSRC:
-      case RTA_METRICS:
-      case RTA_MULTIPATH:
-      case RTA_FLOW:
-      case RTA_VIA:
-      case RTA_ENCAP:
-      case RTA_NH_ID:
-        plain = false;
-        break;
-      default:  // what later kernels tell in addition
-        break;
+    const std::uint16_t type = mnl_attr_get_type(attribute);
+    if (type == RTA_TABLE) route.table = attributeNumber(attribute);
+    if (type == RTA_OIF) interface = attributeNumber(attribute);
+    if (type == RTA_PRIORITY) metric = attributeNumber(attribute);
+    if (type == RTA_GATEWAY) {
+      const auto gateway = addressFrom(attributeBytes(attribute));
+      route.gateway = gateway.value_or(Address{});
+      hasGateway = gateway.has_value();
     }
+    plain = plain && std::ranges::find(kOtherRoutes, type) == std::end(kOtherRoutes);
   });
   if (header->rtm_type == RTN_UNICAST) {
     route.interface = interface;
@@ -221,7 +179,9 @@ std::optional<DumpedRoute> readRoute(const nlmsghdr& message, std::uint8_t proto
     // IPv6 shows such routes on the loopback interface.
     plain = plain && header->rtm_type == RTN_UNREACHABLE && !hasGateway;
   }
-  result.exact = plain && metric == (ipv6 ? kIpv6DefaultMetric : 0);
+  result.replaceable = header->rtm_dst_len == 0 && header->rtm_src_len == 0 &&
+                       header->rtm_tos == 0 && metric == (ipv6 ? kIpv6DefaultMetric : 0);
+  result.exact = plain && result.replaceable;
   return result;
 }
 

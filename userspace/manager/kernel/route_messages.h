@@ -32,7 +32,8 @@ struct DumpedRule {
 };
 struct DumpedRoute {
   BackendTable route;
-  bool exact = false;  // nothing in it but what `route` says
+  bool exact = false;        // nothing in it but what `route` says
+  bool replaceable = false;  // addNewRoute() for this table takes its place
 };
 
 void addRuleDump(Messages&, Family);
