@@ -55,6 +55,10 @@ struct Packet {
   }
 };
 
+// Is this a type of ICMP or ICMPv6 message that quotes the packet it is about (P8.6): unreachable,
+// packet too big, time exceeded, parameter problem?
+bool isIcmpErrorType(Protocol, std::uint8_t type) noexcept;
+
 // Why bytes are not a packet that weir can forward (P8.7). Each value is a counter's label.
 enum class Malformed : std::uint8_t {
   none,

@@ -121,6 +121,42 @@ std::vector<fs::path> resourceFiles(const fs::path& directory, Run& run) {
   return files;
 }
 
+// The settings and collections of a scenario, whose document is a mapping.
+void readScenario(const Value& document, Reader& reader, Draft& draft) {
+  DocumentReader resources(reader, draft, Holds::resources);
+  for (const Value::Entry& entry : document.entries) {
+    const Reader::Scope scope(reader, entry.key);
+    if (entry.key == "node" && entry.value->kind != Value::Kind::null) {
+      auto& node = draft.node;
+      node.text = &reader.text();
+      node.tree = entry.value;
+      reader.watch(*entry.value, [&] { readNode(*entry.value, node.value, reader); });
+      node.broken = reader.problems().isWrong(*entry.value);
+    } else if (entry.key == "resources" && entry.value->kind != Value::Kind::null) {
+      if (entry.value->kind == Value::Kind::mapping)
+        resources.readCollections(entry.value);
+      else
+        reader.mustBe(*entry.value, "a mapping of collections");
+    } else if (entry.key != "events" && entry.key != "expect" && entry.key != "node" &&
+               entry.key != "resources") {
+      const std::vector<std::string> known{"node", "resources", "events", "expect"};
+      reader.error(entry.mark, fmt::format("unknown key {}{}; allowed are {}", quote(entry.key),
+                                           didYouMean(entry.key, known), join(known, "and")));
+    }
+  }
+}
+
+// A mapping of collections; what it breaks elsewhere is told at its place.
+void readChanges(const ValuePtr& changes, const Text& text, Problems& problems, Draft& draft) {
+  Reader reader(text, problems);
+  problems.setFallback({&text, changes->mark});
+  if (changes->kind == Value::Kind::mapping)
+    DocumentReader(reader, draft, Holds::resources).readCollections(changes);
+  else
+    reader.error(changes->mark,
+                 "the changes must be a mapping of collections, not " + changes->describe());
+}
+
 }  // namespace
 
 Loaded load(const Source& node, const std::vector<Source>& resources) {
@@ -158,42 +194,28 @@ Loaded loadScenario(const Source& scenario) {
       reader.error({}, "a scenario is a mapping with the keys node, resources, events and expect");
     return run.finish();
   }
-  DocumentReader resources(reader, run.draft(), Holds::resources);
-  for (const Value::Entry& entry : documents.front()->entries) {
-    const Reader::Scope scope(reader, entry.key);
-    if (entry.key == "node" && entry.value->kind != Value::Kind::null) {
-      auto& node = run.draft().node;
-      node.text = &text;
-      node.tree = entry.value;
-      reader.watch(*entry.value, [&] { readNode(*entry.value, node.value, reader); });
-      node.broken = run.problems().isWrong(*entry.value);
-    } else if (entry.key == "resources" && entry.value->kind != Value::Kind::null) {
-      if (entry.value->kind == Value::Kind::mapping)
-        resources.readCollections(entry.value);
-      else
-        reader.mustBe(*entry.value, "a mapping of collections");
-    } else if (entry.key != "events" && entry.key != "expect" && entry.key != "node" &&
-               entry.key != "resources") {
-      const std::vector<std::string> known{"node", "resources", "events", "expect"};
-      reader.error(entry.mark, fmt::format("unknown key {}{}; allowed are {}", quote(entry.key),
-                                           didYouMean(entry.key, known), join(known, "and")));
-    }
-  }
+  readScenario(*documents.front(), reader, run.draft());
+  return run.finish();
+}
+
+Loaded loadScenario(const Text& text, const ValuePtr& document) {
+  Run run;
+  Reader reader(text, run.problems());
+  readScenario(*document, reader, run.draft());
   return run.finish();
 }
 
 Loaded merge(const Configuration& base, const YAML::Node& changes, const Source& source) {
   Run run(base);
   const Text& text = run.keep(source);
-  Reader reader(text, run.problems());
-  if (const ValuePtr value = fromYaml(changes, text, run.problems())) {
-    run.problems().setFallback({&text, value->mark});
-    if (value->kind == Value::Kind::mapping)
-      DocumentReader(reader, run.draft(), Holds::resources).readCollections(value);
-    else
-      reader.error(value->mark,
-                   "the changes must be a mapping of collections, not " + value->describe());
-  }
+  if (const ValuePtr value = fromYaml(changes, text, run.problems()))
+    readChanges(value, text, run.problems(), run.draft());
+  return run.finish();
+}
+
+Loaded merge(const Configuration& base, const ValuePtr& changes, const Text& text) {
+  Run run(base);
+  readChanges(changes, text, run.problems(), run.draft());
   return run.finish();
 }
 

@@ -68,10 +68,4 @@ Loaded loadDirectory(const std::filesystem::path& path);
 // that is safe to hand to YAML::Load: its depth and the size of its expanded aliases are bounded.
 Loaded loadScenario(const Source& scenario);
 
-// A scenario of `weirctl simulate` (C3): one YAML mapping. Its key `node` holds what weir.yaml may
-// hold for the node, `resources` a mapping of collection names to lists as in conf.d; both may be
-// missing. `events` and `expect` are ignored here, whatever they hold; any other key at the top is
-// an error. Lines and columns of diagnostics are those of the scenario's text.
-Loaded loadScenario(const Source& scenario);
-
 }  // namespace weir::config

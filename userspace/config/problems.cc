@@ -79,6 +79,11 @@ void Problems::report(Diagnostic::Severity severity, const Origin& at, std::stri
   diagnostics_.push_back(std::move(diagnostic));
 }
 
+void Problems::add(Diagnostic diagnostic) {
+  if (diagnostic.severity == Diagnostic::Severity::error) ++errors_;
+  if (hasRoom(diagnostic.severity)) diagnostics_.push_back(std::move(diagnostic));
+}
+
 void Problems::fileError(std::string file, std::string message) {
   ++errors_;
   reportFile(Diagnostic::Severity::error, std::move(file), std::move(message));

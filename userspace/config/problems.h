@@ -33,6 +33,8 @@ class Problems {
   void hint(const Origin& at, std::string message) {
     report(Diagnostic::Severity::hint, at, std::move(message));
   }
+  // One that was made elsewhere.
+  void add(Diagnostic);
   // About a file as a whole.
   void fileError(std::string file, std::string message);
   void fileWarning(std::string file, std::string message);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "config/value.h"
 #include "weir/model.h"
 
 namespace YAML {
@@ -22,7 +23,13 @@ namespace weir::config {
 // `base` in the light of the change is told at the position of `changes`.
 Loaded merge(const Configuration& base, const YAML::Node& changes, const Source& source);
 
-// The same for a whole text: collections, or exported resources with their `kind`.
+// The same for a value that was read from `text` already.
+Loaded merge(const Configuration& base, const ValuePtr& changes, const Text& text);
+
+// loadScenario() for a text whose document, a mapping, was read already.
+Loaded loadScenario(const Text& text, const ValuePtr& document);
+
+// merge() for a whole text: collections, or exported resources with their `kind`.
 Loaded merge(const Configuration& base, const Source& changes);
 
 // The checks between resources (dangling names, overlaps, families, limits, ...) and the hints,

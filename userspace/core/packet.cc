@@ -10,6 +10,11 @@
 #include <cstring>
 
 namespace weir {
+bool isIcmpErrorType(Protocol protocol, std::uint8_t type) noexcept {
+  if (protocol == Protocol::icmp) return type == 3 || type == 11 || type == 12;
+  return protocol == Protocol::icmpv6 && type >= 1 && type <= 4;
+}
+
 namespace {
 
 constexpr std::size_t kIpv4HeaderBytes = 20;
@@ -150,11 +155,6 @@ Malformed readIpv6(const Reader& in, Tuple& tuple, bool& fragmented, std::size_t
 
 bool hasPortFields(Protocol protocol) noexcept {
   return protocol == Protocol::tcp || protocol == Protocol::udp;
-}
-
-bool isIcmpErrorType(Protocol protocol, std::uint8_t type) noexcept {
-  if (protocol == Protocol::icmp) return type == 3 || type == 11 || type == 12;
-  return type >= 1 && type <= 4;
 }
 
 // The flow of the packet that an ICMP error quotes. Lengths inside the quotation are not judged:

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <optional>
+
+#include "config/schema.h"
+#include "weir/packet.h"
+
+namespace weir::cli {
+
+// The value of a `packet` event; reports what is wrong and returns nullopt then.
+std::optional<Packet> readPacket(const config::Value&, config::Reader&);
+
+}  // namespace weir::cli
