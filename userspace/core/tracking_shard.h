@@ -283,12 +283,19 @@ class alignas(64) TrackingShard {
     firstFree_ = slot;
   }
   std::uint32_t takeFree() noexcept {
-    if (firstFree_ != kNone) {
-      const std::uint32_t slot = firstFree_;
+    std::uint32_t slot = firstFree_;
+    if (slot != kNone) {
       firstFree_ = memory_.links[slot].next;
-      return slot;
+    } else if (fresh_ < memory_.slotCount) {
+      slot = fresh_++;
     }
-    return fresh_ < memory_.slotCount ? fresh_++ : kNone;
+    // The next new flow's memory can be on its way before there is that flow.
+    const std::uint32_t next = firstFree_ != kNone ? firstFree_ : fresh_;
+    if (next < memory_.slotCount) {
+      __builtin_prefetch(memory_.slots + next, 1);
+      __builtin_prefetch(memory_.links + next, 1);
+    }
+    return slot;
   }
 
   // An empty slot; makes one if there is none.
@@ -348,6 +355,11 @@ class alignas(64) TrackingShard {
     const bool established = unpackUse(memory_.slots[victim].use).established;
     const bool idle = deadline(victim) <= clock_;
     remove(victim, hashOf(memory_.slots[victim].key));
+    // As for free slots: a full table evicts with every new flow.
+    if (const auto next = wheel.earliest(cursor_)) {
+      __builtin_prefetch(memory_.slots + next->slot, 1);
+      __builtin_prefetch(memory_.links + next->slot, 1);
+    }
     ++(idle          ? counters_.expired
        : established ? counters_.evictedEstablished
                      : counters_.evictedOnlySyn);
