@@ -7,11 +7,11 @@ void PacketPath::decide(const World& world, std::span<const QueuedPacket> packet
                         VerdictWriter& verdicts) noexcept {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < packets.size(); ++i) {
-    Packet packet;
-    malformed_[i] = parsePacket(packets[i].bytes, packets[i].trueLength, packet);
-    if (malformed_[i] == Malformed::none) prepared_[i] = prepare(world, *table_, packet);
+    malformed_[i] = parsePacket(packets[i].bytes, packets[i].trueLength, prepared_[i].packet);
     bytes += packets[i].trueLength;
   }
+  for (std::size_t i = 0; i < packets.size(); ++i)
+    if (malformed_[i] == Malformed::none) prepare(world, *table_, prepared_[i]);
   // The buckets asked for above have had time to arrive; now the slots they name.
   for (std::size_t i = 0; i < packets.size(); ++i)
     if (malformed_[i] == Malformed::none && prepared_[i].service != nullptr)
