@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// /etc/weir as files, and `weirctl check`.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "config/check.h"
+#include "fixture.h"
+
+namespace weir::config::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Directory : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "weir-config-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    path_ = name;
+  }
+  void TearDown() override { fs::remove_all(path_); }
+
+  void write(const std::string& file, const std::string& text) {
+    fs::create_directories((path_ / file).parent_path());
+    std::ofstream(path_ / file) << text;
+  }
+
+  fs::path path_;
+};
+
+TEST_F(Directory, C1_AllFilesOfConfDInNameOrder) {
+  write("weir.yaml", "queues: 2\n" + kCheck);
+  write("conf.d/20-b.yaml", kService);
+  write("conf.d/10-a.yaml", kGroup);
+  write("conf.d/30.yaml", kRule);
+  write("conf.d/.hidden.yaml", "[");
+  write("conf.d/readme.txt", "[");
+  const Loaded loaded = loadDirectory(path_);
+  ASSERT_TRUE(loaded.ok()) << all(loaded.diagnostics);
+  EXPECT_EQ(loaded.configuration.node.queues, 2u);
+  std::vector<std::string> order;
+  for (const auto& d : loaded.definitions) order.push_back(d.collection);
+  EXPECT_THAT(order, testing::ElementsAre("healthChecks", "networkEndpointGroups",
+                                          "backendServices", "forwardingRules"));
+}
+
+TEST_F(Directory, MissingFilesAreEmpty) {
+  EXPECT_TRUE(loadDirectory(path_).ok());
+  write("conf.d/a.yaml", kAll);
+  EXPECT_EQ(loadDirectory(path_).configuration.rules.size(), 1u);
+}
+
+TEST_F(Directory, OneFileMayHoldEverything) {
+  write("all.yaml", "queues: 3\n" + kAll);
+  const Loaded loaded = loadDirectory(path_ / "all.yaml");
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(loaded.configuration.node.queues, 3u);
+  EXPECT_EQ(loaded.configuration.rules.size(), 1u);
+}
+
+TEST_F(Directory, WhatCannotBeReadIsAnError) {
+  EXPECT_THAT(all(errors(loadDirectory(path_ / "none"))), testing::HasSubstr("cannot be read"));
+  fs::create_directories(path_ / "conf.d" / "dir.yaml");
+  ASSERT_EQ(::mkfifo((path_ / "conf.d" / "pipe.yaml").c_str(), 0600), 0);
+  fs::create_symlink("nowhere", path_ / "conf.d" / "link.yaml");
+  write("conf.d/large.yaml", std::string(kMaxFileBytes + 1, ' '));
+  write("conf.d/z.yaml", "@");
+  const auto found = errors(loadDirectory(path_));
+  ASSERT_EQ(found.size(), 5u) << all(found);
+  EXPECT_THAT(found[0].message, testing::HasSubstr("not a regular file"));
+  EXPECT_THAT(found[1].message, testing::HasSubstr("larger than 8 MiB"));
+  EXPECT_THAT(found[2].message, testing::HasSubstr("cannot be read"));
+  EXPECT_THAT(found[3].message, testing::HasSubstr("not a regular file"));
+  EXPECT_EQ(found[3].line, 0u);
+  EXPECT_EQ(found[4].line, 1u);
+}
+
+TEST_F(Directory, ConfDThatIsAFileIsAnError) {
+  write("conf.d", "queues: 1\n");
+  EXPECT_FALSE(loadDirectory(path_).ok());
+}
+
+TEST_F(Directory, OtherEndingsAreToldToBePassedOver) {
+  write("conf.d/a.yml", kAll);
+  write("conf.d/b.json", "{}");
+  const Loaded loaded = loadDirectory(path_);
+  EXPECT_TRUE(loaded.ok());
+  EXPECT_EQ(only(loaded, Diagnostic::Severity::warning).size(), 2u);
+}
+
+TEST_F(Directory, C2_CheckTellsAndExits) {
+  write("weir.yaml", kAll);
+  std::ostringstream out, err;
+  EXPECT_EQ(runCheck(path_, out, err), 0);
+  EXPECT_EQ(err.str(), "");
+  EXPECT_EQ(out.str(), path_.string() +
+                           ": valid: 1 forwarding rule, 1 service, 1 group, 1 endpoint, 1 health "
+                           "check, 0 routes; 0 warnings, 0 hints\n");
+}
+
+TEST_F(Directory, C2_HintsDoNotFailTheCheck) {
+  write("weir.yaml", kCheck);
+  std::ostringstream out, err;
+  EXPECT_EQ(runCheck(path_, out, err), 0);
+  EXPECT_THAT(err.str(), testing::HasSubstr("hint: no service uses health check 'hc'"));
+}
+
+TEST_F(Directory, C2_ErrorsFailTheCheckAndShowTheLine) {
+  write("weir.yaml", "queues: 010\n");
+  std::ostringstream out, err;
+  EXPECT_EQ(runCheck(path_, out, err), 1);
+  EXPECT_EQ(err.str(), (path_ / "weir.yaml").string() +
+                           ":1:9: error: queues must be a whole number from 1 to 64, not '010'\n"
+                           "  queues: 010\n          ^\n");
+  EXPECT_EQ(out.str(), path_.string() + ": 1 error, 0 warnings, 0 hints; not applicable\n");
+}
+
+}  // namespace
+}  // namespace weir::config::test
