@@ -109,7 +109,8 @@ void printReload(const Json& result, std::ostream& out) {
 }
 
 void printServices(const Json& list, std::ostream& out) {
-  Table table({"NAME", "PROTOCOL", "AFFINITY", "TRACKING", "HEALTHY", "ELIGIBLE", "RULE", "RULES"});
+  Table table({"NAME", "PROTOCOL", "AFFINITY", "TRACKING", "HEALTHY", "ELIGIBLE", "RULE",
+               "FORWARDING RULES"});
   for (const Json& service : list.at("items")) {
     std::string rules;
     for (const Json& rule : service.value("forwardingRules", Json::array()))

@@ -10,6 +10,7 @@ namespace weir::cli {
 std::string duration(std::uint64_t seconds) {
   if (seconds < 60) return fmt::format("{} s", seconds);
   const std::uint64_t minutes = seconds / 60;
+  if (minutes < 10 && seconds % 60 != 0) return fmt::format("{} min {} s", minutes, seconds % 60);
   if (minutes < 60) return fmt::format("{} min", minutes);
   const std::uint64_t hours = minutes / 60;
   if (hours < 24) return fmt::format("{} h {} min", hours, minutes % 60);

@@ -10,7 +10,7 @@
 
 namespace weir::cli {
 
-// "17 s", "5 min", "3 h 10 min", "2 d 4 h".
+// "17 s", "5 min 3 s", "10 min", "3 h 10 min", "2 d 4 h".
 std::string duration(std::uint64_t seconds);
 
 // Of an object with a flow's attributes (engine/explain.h): "TCP" or a number, "*" when the key

@@ -99,10 +99,15 @@ void Manager::stop() {
   health_.setTargets({});
   dataPlanes_.stop();
   state_.changed();
-  if (const Status status = state_.flush(); !status.ok())
-    log::error("cannot write the manager's state", {{"REASON", status.error().message}});
+  saveState();
   if (const Status status = publisher_.withdraw(); !status.ok())
     log::error("weir's state is still in the kernel", {{"REASON", status.error().message}});
+}
+
+void Manager::saveState() {
+  if (const Status status = state_.flush(); !status.ok())
+    log::error("a restart of the manager would lose its state",
+               {{"REASON", status.error().message}});
 }
 
 Result<Changes> Manager::applyConfiguration(Configuration configuration) {
@@ -182,8 +187,11 @@ void Manager::hear(HealthMonitor::Report report) {
 void Manager::carryOut(Changes changes, std::vector<SnapshotMessage> before) {
   logRules(changes);
   append(before, std::move(changes));
-  publisher_.publish(wishOf(controlPlane_), std::move(before));
   state_.changed();
+  // Written before it is sent: a generation that a data plane has seen is never given out again,
+  // not even when the manager is killed in the next moment.
+  if (!before.empty()) saveState();
+  publisher_.publish(wishOf(controlPlane_), std::move(before));
   updateTargets();
   updateUnreachable();
   armDeadline();

@@ -71,6 +71,7 @@ class Manager {
 
  private:
   void restore();
+  void saveState();
   Result<Changes> applyConfiguration(Configuration);
   void hear(HealthMonitor::Report);
   void carryOut(Changes, std::vector<SnapshotMessage> before = {});

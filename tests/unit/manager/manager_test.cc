@@ -141,6 +141,16 @@ TEST(Manager, ASuccessorTakesOverHealthDrainsAndNumbers) {
   EXPECT_GE(second.manager.publisher().generation(), generation);
 }
 
+TEST(Manager, GenerationsAreWrittenBeforeTheyAreSent) {
+  Managed managed(webConfiguration(1));
+  managed.start();
+  ASSERT_TRUE(managed.manager.drain("web", "127.0.0.2", std::chrono::seconds(300)).ok());
+  // Killed here: no timer has run.
+  std::ifstream file(managed.directory.path() / "manager.state");
+  const std::string written{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(written, managed.manager.controlPlane().save());
+}
+
 TEST(Manager, AnUnreadableStateIsNoReasonNotToStart) {
   Managed managed(webConfiguration(1));
   std::ofstream(managed.directory.path() / "manager.state") << "{\"version\": 99, garbage";
