@@ -2,6 +2,8 @@
 //
 // weir_simulate_cli [--check] FILE...: `weirctl simulate` alone, for tests that need no manager.
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "cli/simulate/simulate.h"
 
