@@ -158,6 +158,17 @@ Decision decide(const World&, TrackingTable&, const Prepared&, Time now) noexcep
 // What decide() would do, without doing it: no entry is made or refreshed.
 Decision foresee(const World&, TrackingTable&, const Prepared&, Time now) noexcept;
 
+// What the selection of a prepared packet's flow hashes and where that leads (P4, N6), for whoever
+// wants to show it. Only when prepared.service is there.
+struct Selection {
+  const Service::Choice* choice = nullptr;  // the set for the client's zone
+  FlowKey key;
+  bool symmetric = false;
+  std::uint64_t hash = 0;
+  std::optional<BackendSlot> backend;  // nullopt: the set is empty
+};
+Selection selectionOf(const World&, const Prepared&) noexcept;
+
 // Is an entry valid for the service it belongs to (backend present, generation not older than the
 // backend's validFrom, not idle)?
 bool isLive(const World&, const TrackingTable::Visited&, Time now) noexcept;

@@ -45,9 +45,11 @@ class MaglevTable {
 
   bool empty() const noexcept { return table_.empty(); }
   // Index into `backends` for a key's hash; not on an empty table.
-  std::uint16_t pick(std::uint64_t hash) const noexcept {
-    // Multiply-shift maps the hash's upper 32 bits onto the slots without a division.
-    return table_[static_cast<std::size_t>(((hash >> 32) * table_.size()) >> 32)];
+  std::uint16_t pick(std::uint64_t hash) const noexcept { return table_[slotOf(hash)]; }
+  // The slot that a key's hash falls on: multiply-shift maps its upper 32 bits onto the slots
+  // without a division.
+  std::size_t slotOf(std::uint64_t hash) const noexcept {
+    return static_cast<std::size_t>(((hash >> 32) * table_.size()) >> 32);
   }
   std::span<const std::uint16_t> slots() const noexcept { return table_; }
 

@@ -6,11 +6,14 @@
 namespace weir {
 namespace {
 
-FlowKey keyOf(const Prepared& prepared, TupleKind kind, SessionAffinity affinity,
-              const Tuple& flow) noexcept {
-  const bool symmetric =
-      prepared.match->byRoute && affinity != SessionAffinity::clientIpNoDestination;
-  return symmetric ? makeSymmetricKey(kind, flow) : makeKey(kind, flow);
+// N6; a 1-tuple key cannot be symmetric.
+bool isSymmetric(const Prepared& prepared) noexcept {
+  return prepared.match->byRoute &&
+         prepared.service->snapshot().affinity != SessionAffinity::clientIpNoDestination;
+}
+
+FlowKey keyOf(const Prepared& prepared, TupleKind kind, const Tuple& flow) noexcept {
+  return isSymmetric(prepared) ? makeSymmetricKey(kind, flow) : makeKey(kind, flow);
 }
 
 bool isValid(const Service::Backend& backend, Protocol protocol, Generation madeIn) noexcept {
@@ -37,25 +40,17 @@ bool followEntry(TrackingTable& table, const Prepared& prepared, const TrackingT
   return true;
 }
 
-// P4. The service's tables were built from members that all have a backend.
 void select(const World& world, const Prepared& prepared, ConnectionState connection,
             Decision& decision) noexcept {
-  const Service& service = *prepared.service;
-  const Tuple flow = prepared.flow();
-  const ZoneIndex zone =
-      service.snapshot().zonal.empty() ? kNoZone : world.rules().zoneOf(flow.source);
-  const Service::Choice& choice = service.choiceFor(zone);
-  decision.set = &choice.set;
-  if (choice.table.empty()) {
+  const Selection selection = selectionOf(world, prepared);
+  decision.set = &selection.choice->set;
+  if (!selection.backend) {
     decision.action = Action::drop;
     decision.reason = DropReason::noEligibleBackend;
     return;
   }
-  const SessionAffinity affinity = service.snapshot().affinity;
-  const FlowKey key = keyOf(prepared, selectionTuple(affinity, flow), affinity, flow);
-  const std::uint64_t hash = hashKey(key, world.rules().snapshot().hashSeed);
-  const BackendSlot slot = choice.set.members[choice.table.pick(hash)].slot;
-  forwardTo(slot, service.backend(slot)->mark, connection, decision);
+  const Mark mark = prepared.service->backend(*selection.backend)->mark;
+  forwardTo(*selection.backend, mark, connection, decision);
 }
 
 enum class Effect : std::uint8_t { act, none };
@@ -112,7 +107,7 @@ const Rules::Match* matchQuoted(const Rules& rules, Prepared& prepared) noexcept
 void prepareKey(const TrackingTable& table, const Tuple& flow, Prepared& prepared) noexcept {
   const ServiceSnapshot& service = prepared.service->snapshot();
   const TupleKind kind = trackingTuple(service.tracking, service.affinity, flow);
-  prepared.key = table.tracked(keyOf(prepared, kind, service.affinity, flow), service.id);
+  prepared.key = table.tracked(keyOf(prepared, kind, flow), service.id);
   table.prefetch(prepared.key);
 }
 
@@ -191,6 +186,23 @@ Decision decide(const World& world, TrackingTable& table, const Prepared& prepar
 Decision foresee(const World& world, TrackingTable& table, const Prepared& prepared,
                  Time now) noexcept {
   return conclude(world, table, prepared, now, Effect::none);
+}
+
+Selection selectionOf(const World& world, const Prepared& prepared) noexcept {
+  const Service& service = *prepared.service;
+  const Tuple flow = prepared.flow();
+  const ZoneIndex zone =
+      service.snapshot().zonal.empty() ? kNoZone : world.rules().zoneOf(flow.source);
+  Selection selection;
+  selection.choice = &service.choiceFor(zone);
+  selection.key = keyOf(prepared, selectionTuple(service.snapshot().affinity, flow), flow);
+  selection.symmetric = isSymmetric(prepared);
+  selection.hash = hashKey(selection.key, world.rules().snapshot().hashSeed);
+  // The service's tables were built from members that all have a backend.
+  if (const MaglevTable& table = selection.choice->table; !table.empty()) {
+    selection.backend = selection.choice->set.members[table.pick(selection.hash)].slot;
+  }
+  return selection;
 }
 
 bool isLive(const World& world, const TrackingTable::Visited& visited, Time now) noexcept {

@@ -133,26 +133,16 @@ Json trackingJson(TrackingTable& table, const Prepared& prepared, const Decision
   return answer;
 }
 
-// What a new connection of this flow would choose, by the same steps as decide().
-Json selectionJson(const World& world, const Prepared& prepared, const Service::Choice& choice) {
-  if (choice.table.empty()) return nullptr;
-  const Service& service = *prepared.service;
-  const SessionAffinity affinity = service.snapshot().affinity;
-  const Tuple flow = prepared.flow();
-  const TupleKind kind = selectionTuple(affinity, flow);
-  const bool symmetric =
-      prepared.match->byRoute && affinity != SessionAffinity::clientIpNoDestination;
-  const FlowKey key = symmetric ? makeSymmetricKey(kind, flow) : makeKey(kind, flow);
-  const std::uint64_t hash = hashKey(key, world.rules().snapshot().hashSeed);
-  const std::size_t slots = choice.table.slots().size();
-  const auto& member = choice.set.members[choice.table.pick(hash)];
+// What a new connection of this flow would choose.
+Json selectionJson(const Service& service, const Selection& selection) {
+  if (!selection.backend) return nullptr;
   Json answer;
-  putKey(answer, key);
-  answer["symmetric"] = symmetric;
-  answer["hash"] = fmt::format("{:#018x}", hash);
-  answer["slot"] = ((hash >> 32) * slots) >> 32;  // as MaglevTable::pick() does
-  answer["slots"] = slots;
-  const SnapshotBackend* backend = service.describe(member.slot);
+  putKey(answer, selection.key);
+  answer["symmetric"] = selection.symmetric;
+  answer["hash"] = fmt::format("{:#018x}", selection.hash);
+  answer["slot"] = selection.choice->table.slotOf(selection.hash);
+  answer["slots"] = selection.choice->table.slots().size();
+  const SnapshotBackend* backend = service.describe(*selection.backend);
   if (backend != nullptr) answer["endpoint"] = backend->endpoint;
   return answer;
 }
@@ -233,11 +223,11 @@ Json explain(const World& world, TrackingTable& table, const Packet& packet, Tim
   answer["tracking"] = trackingJson(table, prepared, decision, now);
 
   const ZoneIndex zone = world.rules().zoneOf(prepared.flow().source);
-  const Service::Choice& choice = service.choiceFor(zone);
-  answer["selection"] = selectionJson(world, prepared, choice);
+  const Selection selection = selectionOf(world, prepared);
+  answer["selection"] = selectionJson(service, selection);
   const auto& zones = world.rules().snapshot().zones;
   answer["zone"] = zone.value() < zones.size() ? Json(zones[zone.value()]) : Json(nullptr);
-  answer["set"] = setJson(service, choice.set);
+  answer["set"] = setJson(service, selection.choice->set);
   answer["backend"] = nullptr;
   if (decision.action != Action::forward) return answer;
   if (const SnapshotBackend* backend = service.describe(decision.backend)) {
