@@ -99,6 +99,13 @@ TEST_F(Repair, TheOrderOfAdditionDoesNotMatterToTheView) {
 }
 
 TEST_F(Repair, AnInterfaceThatGoesAndComes) {
+  // Without the kernel's own routes, whose order depends on when an interface came up.
+  const auto ownView = [] {
+    return run(
+        "ip rule; ip -6 rule; ip route show table all proto 87; "
+        "ip -6 route show table all proto 87");
+  };
+  const std::string before = ownView();
   run("ip link set eth0 down");
   EXPECT_TRUE(state_->reconcile().value());
   EXPECT_EQ(state_->unreachable().size(), 6u);
@@ -109,7 +116,7 @@ TEST_F(Repair, AnInterfaceThatGoesAndComes) {
   run("ip link set eth0 up; ip addr add fd02::1/64 dev eth0 nodad");
   EXPECT_TRUE(state_->reconcile().value());
   EXPECT_TRUE(state_->unreachable().empty());
-  EXPECT_EQ(kernelView(), good_);
+  EXPECT_EQ(ownView(), before);
 }
 
 TEST_F(Repair, AnInterfaceThatIsMadeAnew) {

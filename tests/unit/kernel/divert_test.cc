@@ -8,6 +8,7 @@
 #include <linux/netfilter/x_tables.h>
 #include <linux/netfilter/xt_NFQUEUE.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "manager/kernel/attributes.h"
@@ -55,7 +56,7 @@ std::vector<std::uint8_t> messageBytes(nftnl_rule* rule) {
 }
 
 bool containsBytes(const std::vector<std::uint8_t>& bytes, std::span<const std::uint8_t> part) {
-  return !std::ranges::search(bytes, part).empty();
+  return std::search(bytes.begin(), bytes.end(), part.begin(), part.end()) != bytes.end();
 }
 
 TEST(DivertRules, SayWhatTheyDoInOrder) {
