@@ -261,17 +261,21 @@ void DocumentReader::readExport(const ValuePtr& resource, const Value::Entry& ki
 }
 
 void DocumentReader::readCollections(const ValuePtr& mapping) {
-  Value nodeSettings = Value{};
+  Value nodeSettings;
   nodeSettings.kind = Value::Kind::mapping;
   nodeSettings.mark = mapping->mark;
   for (const Value::Entry& entry : mapping->entries) readKey(entry, nodeSettings);
   if (nodeSettings.entries.empty()) return;
-  if (draft_.node.text == nullptr) {
-    draft_.node.text = &reader_.text();
-    draft_.node.tree = mapping;
-  }
-  reader_.watch(*mapping, [&] { readNode(nodeSettings, draft_.node.value, reader_); });
-  if (reader_.problems().isWrong(*mapping)) draft_.node.broken = true;
+
+  Located<Node>& node = draft_.node;
+  reader_.watch(*mapping, [&] { readNode(nodeSettings, node.value, reader_); });
+  if (reader_.problems().isWrong(*mapping)) node.broken = true;
+  // Several documents may have settings; places are looked up in all of them.
+  auto all = std::make_shared<Value>(std::move(nodeSettings));
+  if (node.tree != nullptr)
+    all->entries.insert(all->entries.end(), node.tree->entries.begin(), node.tree->entries.end());
+  node.text = &reader_.text();
+  node.tree = std::move(all);
 }
 
 void DocumentReader::readKey(const Value::Entry& entry, Value& nodeSettings) {

@@ -14,14 +14,15 @@ constexpr std::int64_t kMaxTracked = std::int64_t{1} << 27;
 
 // Contiguous bits, at least two of them: marks are numbers in this field.
 Type<std::uint64_t> markMask() {
-  auto type = bits(3, 0xffffffff);
+  Type<std::uint64_t> type = bits(3, 0xffffffff);
   type.allowed = "contiguous bits, at least 2 of them, from 0x3 to 0xffffffff";
-  type.read = [inner = type.read, allowed = type.allowed](
-                  const Value& value, Reader& reader) -> std::optional<std::uint64_t> {
-    const auto mask = inner(value, reader);
-    if (!mask) return std::nullopt;
-    const std::uint64_t shifted = *mask >> std::countr_zero(*mask);
-    if ((shifted & (shifted + 1)) == 0 && shifted >= 3) return mask;
+  type.read = [allowed = type.allowed](const Value& value,
+                                       Reader& reader) -> std::optional<std::uint64_t> {
+    const auto mask = value.kind == Value::Kind::scalar ? parseBits(value.text) : std::nullopt;
+    if (mask && *mask <= 0xffffffff && std::popcount(*mask) >= 2) {
+      const std::uint64_t shifted = *mask >> std::countr_zero(*mask);
+      if ((shifted & (shifted + 1)) == 0) return mask;
+    }
     reader.mustBe(value, allowed);
     return std::nullopt;
   };

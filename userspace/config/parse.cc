@@ -228,11 +228,16 @@ Refusal explain(const YAML::Exception& exception, const Text& text, const Builde
   if (indent.find('\t') != std::string_view::npos)
     return {{mark.line, static_cast<unsigned>(indent.find('\t'))},
             "a tab cannot indent YAML; use spaces"};
-  if (what.find("flow not found") != std::string::npos)
+  const bool isBracket = what.find("flow not found") != std::string::npos ||
+                         what.find("illegal flow end") != std::string::npos;
+  if (isBracket)
     if (const auto open = builder.openCollection())
       return {*open, "this list or mapping in brackets is never closed, or a comma is missing"};
   if (what == "illegal map value")
     return {mark, "a ':' cannot stand here: check the indentation, or quote the text"};
+  if (what == "unknown token")
+    return {mark,
+            "not valid YAML: quote text that holds one of ? : , [ ] { } # & * ! | > ' \" % @ `"};
   return {mark, fmt::format("not valid YAML: {}", what)};
 }
 

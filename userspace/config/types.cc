@@ -36,11 +36,6 @@ std::optional<std::int64_t> toInteger(std::string_view text) noexcept {
   return isCount(digits) ? toNumber<std::int64_t>(text) : std::nullopt;
 }
 
-std::optional<std::uint64_t> toBits(std::string_view text) noexcept {
-  if (text.substr(0, 2) == "0x") return toNumber<std::uint64_t>(text.substr(2), 16);
-  return isCount(text) ? toNumber<std::uint64_t>(text) : std::nullopt;
-}
-
 std::optional<double> toDecimal(std::string_view text) noexcept {
   const std::size_t dot = text.find('.');
   if (!isCount(text.substr(0, dot))) return std::nullopt;
@@ -107,6 +102,11 @@ std::string_view lastSegment(std::string_view text) noexcept {
   return slash == std::string_view::npos ? text : text.substr(slash + 1);
 }
 
+std::optional<std::uint64_t> parseBits(std::string_view text) noexcept {
+  if (text.substr(0, 2) == "0x") return toNumber<std::uint64_t>(text.substr(2), 16);
+  return isCount(text) ? toNumber<std::uint64_t>(text) : std::nullopt;
+}
+
 bool isPrintable(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
 }
@@ -161,7 +161,7 @@ Type<std::uint64_t> bits(std::uint64_t min, std::uint64_t max) {
   auto type =
       scalar<std::uint64_t>(fmt::format("a number from {} to 0x{:x}, decimal or with 0x", min, max),
                             [min, max](const std::string& t) {
-                              const auto number = toBits(t);
+                              const auto number = parseBits(t);
                               const bool good = number && *number >= min && *number <= max;
                               return good ? number : std::nullopt;
                             });

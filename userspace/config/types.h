@@ -53,6 +53,8 @@ Type<Ports> portRange();
 Type<std::string> socketAddress();
 
 bool isResourceName(std::string_view) noexcept;
+// What bits() reads, of any size.
+std::optional<std::uint64_t> parseBits(std::string_view) noexcept;
 bool isPrintable(std::string_view) noexcept;
 // The last segment of a URL; a name is its own.
 std::string_view lastSegment(std::string_view) noexcept;

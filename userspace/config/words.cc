@@ -80,9 +80,10 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   std::size_t bestDistance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t longer = std::max(candidate.size(), word.size());
-    const std::size_t shorter = std::min(candidate.size(), word.size());
-    if (longer - shorter >= bestDistance) continue;
-    const std::size_t d = distance(wanted, lower(candidate));
+    // A word cut short is one mistake, however much is missing.
+    const std::string lowered = lower(candidate);
+    const bool isCut = wanted.size() >= 3 && lowered.substr(0, wanted.size()) == wanted;
+    const std::size_t d = isCut ? 1 : distance(wanted, lowered);
     if (d < bestDistance && d < longer) {
       best = candidate;
       bestDistance = d;

@@ -17,7 +17,7 @@ std::string quote(std::string_view text);
 std::string join(std::span<const std::string> words, std::string_view last = "or");
 
 // The candidate that `word` is a likely misspelling of (edit distance with transpositions, letter
-// case ignored, at most one error in three letters); empty: none is near.
+// case ignored, at most one error in three letters) or the beginning of; empty: none is near.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 // " (did you mean 'x'?)", or nothing.
 std::string didYouMean(std::string_view word, std::span<const std::string> candidates);

@@ -32,7 +32,7 @@ const std::vector<WrongCase> kYaml{
     {"NullKey", "@~: 1\n", "a key must be text"},
     {"UnknownAlias", "queues: @*nothing\n", "not valid YAML"},
     {"AliasOfItself", "zones: &z [@*z]\n", "inside of what it refers to"},
-    {"TooDeepFlow", "zones: " + deep(98) + "[@[1\n", "deeper than 100"},
+    {"TooDeepFlow", "zones: " + deep(99) + "@[1]" + std::string(99, ']') + "\n", "deeper than 100"},
     {"ControlCharacter", "location: {zone: z@\x01}\n", "U+0001"},
     {"Nul", std::string("queues: @\0 1\n", 13), "U+0000"},
     {"Escape", "# @\x1b[31m\n", "U+001B"},
@@ -48,7 +48,6 @@ const std::vector<WrongCase> kYaml{
     {"Utf16", "@\xff\xfeq\n", "0xff"},
     {"ColumnCountsCharacters", "zones: [{name: za, region: @\"\xc3\xa9\xc3\xa9\"}]\n", "region"},
     {"CrLfLinesCount", "queues: 1\r\nqueueBase: @x\r\n", "queueBase"},
-    {"ByteOrderMark", "\xef\xbb\xbfqueues: @x\n", "queues"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Yaml, Text, testing::ValuesIn(kYaml), nameOfCase);
@@ -141,6 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
                   node("zones: [{name: za, clientRanges: [10.1.0.0/16]}, {name: zb, "
                        "clientRanges: [@10.1.0.0/16]}]"),
                   "a client has one zone"},
+        WrongCase{"PlacesInALaterDocument", "queues: 1\n---\nzones: [{name: za}, {name: @za}]\n",
+                  "already"},
         WrongCase{"OwnZoneElsewhere",
                   node("zones: [{name: za, region: r1}]\nlocation: {zone: za, region: @r2}"),
                   "lies in region 'r1'"},
@@ -255,6 +256,12 @@ TEST(Errors, ShowTheLineAndACaret) {
   EXPECT_THAT(errors(loaded)[1].toString(),
               testing::EndsWith("\n  location: {zone: \"\xc3\xa9\", zoen: 1}\n  " +
                                 std::string(22, ' ') + "^"));
+}
+
+TEST(Errors, AByteOrderMarkIsNoCharacter) {
+  const auto found = errors(loadText("\xef\xbb\xbfqueues: x\n"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].column, 9u);
 }
 
 TEST(Errors, CaretKeepsTabs) {

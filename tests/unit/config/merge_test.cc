@@ -42,7 +42,7 @@ TEST(Scenario, C3_ErrorsHaveTheirPlace) {
   expectScenarioError("node: {@locatoin: {}}\n", "did you mean 'location'?");
   expectScenarioError("node: @[]\n", "node must be a mapping");
   expectScenarioError("node: {queues: @0}\n", "from 1 to 64");
-  expectScenarioError("resources: {routes: [{name: x, destRange: @1, nextHopIlb: r}]}\n", "range");
+  expectScenarioError("resources: {healthChecks: [{name: hc, timeoutSec: @0}]}\n", "from 1");
   expectScenarioError("events: [{at: 0, @at: 1}]\n", "duplicate key 'at'");
   expectScenarioError("@- a\n", "a scenario is a mapping");
   expectScenarioError("events: []\n---\n@events: []\n", "one YAML document");

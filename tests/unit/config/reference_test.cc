@@ -32,7 +32,6 @@ struct Section {
   std::map<std::string, std::pair<std::string, std::string>> rows;  // key -> allowed, default
   std::set<std::string> ignored;
   std::set<std::string> refused;
-  friend bool operator==(const Section&, const Section&) = default;
 };
 
 using Sections = std::map<std::string, Section>;

@@ -98,7 +98,7 @@ TEST(Valid, H2_H9_EveryFieldOfAHealthCheck) {
   const HealthCheck c = checkOf(
       "type: HTTP, checkIntervalSec: 300, timeoutSec: '300', healthyThreshold: 1, "
       "unhealthyThreshold: 10, probeTarget: ENDPOINT, logConfig: {enable: true}, httpHealthCheck: "
-      "{port: '8080', host: a.example.com, requestPath: /h?x=1, response: ok, proxyHeader: "
+      "{port: '8080', host: a.example.com, requestPath: '/h?x=1', response: ok, proxyHeader: "
       "PROXY_V1, portSpecification: USE_FIXED_PORT}");
   EXPECT_EQ(c.checkInterval.count(), 300);
   EXPECT_EQ(c.timeout.count(), 300);
