@@ -14,6 +14,10 @@
 namespace weir::manager::lab {
 namespace {
 
+// Otherwise link-local addresses, which neighbour discovery uses, come a second late.
+constexpr char kNoDuplicateDetection[] =
+    "sysctl -qw net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0";
+
 struct Output {
   std::string text;
   int status;
@@ -59,6 +63,7 @@ void addInterface(const std::string& name) {
 void NamespaceTest::SetUp() {
   outside_ = Fd(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::unshare(CLONE_NEWNET), 0) << "these tests need root";
+  run(kNoDuplicateDetection);
   run("ip link set lo up");
   for (const std::string name : {"eth0", "eth1"}) addInterface(name);
   run("ip addr add 10.2.0.1/20 dev eth0; ip addr add fd02::1/64 dev eth0 nodad");
@@ -93,6 +98,7 @@ Host::Host(const std::string& interface) {
     EXPECT_GT(::readlink("/proc/thread-self/ns/net", own.data(), own.size() - 1), 0);
     EXPECT_GT(::readlink(path.c_str(), its.data(), its.size() - 1), 0);
   } while (own == its);
+  run(kNoDuplicateDetection);
   lab::run("ip link set peer0 netns " + std::to_string(keeper_) + " name eth0");
   lab::run("ip link set " + interface + " up");
   run("ip link set lo up; ip link set eth0 up");
