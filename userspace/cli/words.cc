@@ -37,7 +37,7 @@ std::string protocolOf(const Json& flow) {
       return "ICMPv6";
     case 132:
       return "SCTP";
-    default:
+    default:  // any protocol number
       return found->dump();
   }
 }

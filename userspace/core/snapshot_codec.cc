@@ -385,7 +385,7 @@ Result<SnapshotMessage> decode(std::span<const std::uint8_t> bytes) {
     case kType<SyncEnd>:
       message = SyncEnd{};
       break;
-    default:
+    default:  // a number from the wire
       in.check(false, "message type");
   }
   return std::move(in).finish(std::move(message));

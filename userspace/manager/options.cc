@@ -68,7 +68,7 @@ Result<Options> parseOptions(int argc, char* const argv[]) {
         return options;
       case ':':
         return Error{fmt::format("{} needs a value", argv[::optind - 1])};
-      default:
+      default:  // getopt's answer for what it does not know
         return Error{fmt::format("unknown option {}", argv[::optind - 1])};
     }
   }

@@ -100,7 +100,7 @@ TEST(Robustness, RandomMutations) {
         case 2:
           text.erase(at, length);
           break;
-        default:
+        default:  // 3
           text.insert(below(text.size()), text.substr(at, length));
           break;
       }

@@ -60,9 +60,9 @@ Json ruleJson(const ForwardingRule& rule) {
     case Protocol::udp:
       json["IPProtocol"] = "UDP";
       break;
-    default:
+    default:  // protocol numbers are open; rules know these three
       json["IPProtocol"] = "TCP";
-      break;  // a number of 256; rules know these three
+      break;
   }
   if (rule.ports.empty()) {
     json["allPorts"] = true;

@@ -152,7 +152,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
       case CURLE_UNSUPPORTED_PROTOCOL:
       case CURLE_WEIRD_SERVER_REPLY:
         return {Outcome::Kind::wrongAnswer, "the answer is not HTTP", invalid};
-      default:
+      default:  // libcurl has a hundred of them
         return {Outcome::Kind::wrongAnswer, curl_easy_strerror(static_cast<CURLcode>(result)),
                 invalid};
     }
