@@ -228,9 +228,8 @@ Refusal explain(const YAML::Exception& exception, const Text& text, const Builde
   if (indent.find('\t') != std::string_view::npos)
     return {{mark.line, static_cast<unsigned>(indent.find('\t'))},
             "a tab cannot indent YAML; use spaces"};
-  const bool isBracket = what.find("flow not found") != std::string::npos ||
-                         what.find("illegal flow end") != std::string::npos;
-  if (isBracket)
+  if (what == "illegal flow end") return {mark, "this bracket does not close the one before it"};
+  if (what.find("flow not found") != std::string::npos)
     if (const auto open = builder.openCollection())
       return {*open, "this list or mapping in brackets is never closed, or a comma is missing"};
   if (what == "illegal map value")

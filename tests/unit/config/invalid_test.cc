@@ -17,7 +17,8 @@ std::string deep(unsigned levels) { return std::string(levels, '['); }
 
 const std::vector<WrongCase> kYaml{
     {"UnclosedFlow", "a: @[1, 2\n", "never closed"},
-    {"UnclosedFlowMapping", "healthChecks: [{name: a}, @{name: b]\n", "never closed"},
+    {"UnclosedFlowMapping", "healthChecks: [{name: a}, @{name: b\n", "never closed"},
+    {"WrongBracket", "healthChecks: [{name: a}, {name: b@]\n", "does not close"},
     {"UnclosedQuote", "zones:\n  - name: @\"za\n", "quote is never closed"},
     {"UnclosedSingleQuote", "zones: [{name: @'za}]\n", "quote is never closed"},
     {"ColonInPlainText", "zones: za@: b\n", "':' cannot stand here"},
