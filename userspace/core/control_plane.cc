@@ -39,7 +39,7 @@ struct ControlPlane::Impl {
     const Generation next(state.generation.value() + 1);
     for (const std::string& name : names) {
       ServiceState& service = state.services.at(name);
-      if (rebuildService(state, index, *index.services.at(name), service, next, Cause::event))
+      if (rebuildService(state, index, *index.services.at(name), service, next))
         changes.services.push_back(service.snapshot);
     }
     if (!changes.empty()) state.generation = next;
@@ -48,7 +48,9 @@ struct ControlPlane::Impl {
   }
 
   void expire(Time now, std::set<std::string>& affected) {
-    if (deadline && *deadline <= now) expireDrains(state, index, now, affected);
+    if (!deadline || *deadline > now) return;
+    expireDrains(state, index, now, affected);
+    returnMarks(state, index);
   }
 
   void addServicesOf(const std::string& group, std::set<std::string>& affected) const {
@@ -123,7 +125,7 @@ Result<Changes> ControlPlane::apply(Configuration configuration, Time now) {
   const Generation next(state.generation.value() + 1);
   for (auto& [name, service] : state.services) {
     const BackendService& configured = *index.services.at(name);
-    if (rebuildService(state, index, configured, service, next, Cause::configuration))
+    if (rebuildService(state, index, configured, service, next))
       changes.services.push_back(service.snapshot);
   }
   if (rebuildRules(state, next)) changes.rules = state.rules;
@@ -154,7 +156,8 @@ Result<Changes> ControlPlane::setHealth(std::span<const HealthUpdate> updates, T
   for (const HealthUpdate& update : updates) {
     const auto endpoint = impl_->state.endpoints.find(update.endpoint);
     if (endpoint == impl_->state.endpoints.end()) continue;  // its drain has just ended
-    if (std::exchange(endpoint->second.health, update.health) != update.health)
+    const bool first = !std::exchange(endpoint->second.probed, true);
+    if (std::exchange(endpoint->second.health, update.health) != update.health || first)
       impl_->addServicesOf(update.endpoint.group, affected);
   }
   return impl_->rebuild(affected);

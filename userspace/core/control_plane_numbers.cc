@@ -14,16 +14,8 @@ std::uint32_t lastPosition(std::uint32_t fwmarkMask) noexcept {
   return fwmarkMask >> std::countr_zero(fwmarkMask);
 }
 
-// Address pairs that a snapshot at a data plane mentions.
-std::set<AddressPair> mentioned(const State& state) {
-  std::set<AddressPair> pairs;
-  for (const auto& [name, service] : state.services)
-    for (const auto& [identity, backend] : service.backends) pairs.insert(backend.addresses);
-  return pairs;
-}
-
-// Those that the snapshots of the new configuration may mention, in order of configuration so that
-// equal configurations are numbered equally.
+// Address pairs that the snapshots of the new configuration may mention, in order of configuration
+// so that equal configurations are numbered equally.
 std::vector<AddressPair> needed(const State& state, const Index& index) {
   std::vector<AddressPair> pairs;
   std::set<AddressPair> seen;
@@ -71,33 +63,35 @@ Status numberMarks(State& state, const Index& index) {
   if (mask == 0) return Error{"fwmarkMask is 0: no mark can be given to any backend"};
   const std::uint32_t last = lastPosition(mask);
   const std::vector<AddressPair> pairs = needed(state, index);
-  std::set<AddressPair> keep = mentioned(state);
-  keep.insert(pairs.begin(), pairs.end());
+  const std::set<AddressPair> wanted(pairs.begin(), pairs.end());
 
+  MarkPositions marks;
   std::set<std::uint32_t> taken;
-  for (auto it = state.marks.begin(); it != state.marks.end();) {
-    if (keep.contains(it->first) && it->second <= last) {
-      taken.insert(it->second);
-      ++it;
-    } else {
-      it = state.marks.erase(it);
-    }
+  for (const auto& [pair, position] : state.marks) {
+    taken.insert(position);
+    if (wanted.contains(pair) && position <= last) marks.emplace(pair, position);
   }
+  const std::size_t leaving = state.marks.size() - marks.size();
   std::uint32_t candidate = 1;
   for (const AddressPair& pair : pairs) {
-    if (state.marks.contains(pair)) continue;
+    if (marks.contains(pair)) continue;
     while (candidate <= last && taken.contains(candidate)) ++candidate;
     if (candidate > last || candidate == 0)
       return Error{fmt::format(
           "fwmarkMask 0x{:08x} has room for {} backends, but the configuration has {}{}; widen the "
           "mask in weir.yaml",
           mask, last, pairs.size(),
-          keep.size() > pairs.size()
-              ? fmt::format(" and {} that are just leaving", keep.size() - pairs.size())
-              : "")};
-    state.marks.emplace(pair, candidate++);
+          leaving != 0 ? fmt::format(" and {} that are just leaving", leaving) : "")};
+    marks.emplace(pair, candidate++);
   }
+  state.marks = std::move(marks);
   return success();
+}
+
+void returnMarks(State& state, const Index& index) {
+  const std::vector<AddressPair> pairs = needed(state, index);
+  const std::set<AddressPair> wanted(pairs.begin(), pairs.end());
+  std::erase_if(state.marks, [&](const auto& mark) { return !wanted.contains(mark.first); });
 }
 
 Mark markAt(std::uint32_t position, std::uint32_t fwmarkMask) noexcept {

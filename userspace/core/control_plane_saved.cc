@@ -95,6 +95,7 @@ json endpointToJson(const EndpointRef& ref, const EndpointState& state) {
   json object{{"group", ref.group},
               {"endpoint", ref.endpoint},
               {"health", std::string(toString(state.health))},
+              {"probed", state.probed},
               {"reportedWeight", std::string(nameOf(kWeightKinds, state.reported.kind))},
               {"reportedValue", state.reported.value},
               {"lastKnownWeight", state.lastKnownWeight}};
@@ -117,6 +118,7 @@ EndpointState endpointFromJson(const json& object) {
                                   [&](Health h) { return toString(h) == health; });
   if (known == kHealths.end()) refuse(fmt::format("'{}' is not a health state", health));
   state.health = *known;
+  state.probed = object.at("probed").get<bool>();
   state.reported.kind = valueOf(kWeightKinds, object, "reportedWeight");
   state.reported.value = number<std::uint32_t>(object, "reportedValue");
   state.lastKnownWeight = number<std::uint32_t>(object, "lastKnownWeight");

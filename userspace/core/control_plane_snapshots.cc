@@ -57,7 +57,7 @@ void updateBackends(const BackendService& service, ServiceState& state,
 
 // P6.3, and P7.5: health does not decide about the entries of a draining backend.
 void applyHealth(const BackendService& service, ServiceState& state,
-                 const std::vector<Listing>& current, Generation next, Cause cause) {
+                 const std::vector<Listing>& current, Generation next) {
   for (const Listing& listing : current) {
     if (!listing.present()) continue;
     BackendState& backend = state.backends.at(listing.ref->endpoint);
@@ -67,7 +67,7 @@ void applyHealth(const BackendService& service, ServiceState& state,
     }
     // A configuration that brings a health check, or another group, leaves a backend unprobed:
     // that is not a verdict yet.
-    const bool verdict = cause == Cause::event || listing.endpoint->health != Health::unknown;
+    const bool verdict = listing.endpoint->probed || listing.endpoint->health != Health::unknown;
     if (!backend.mayTurnUnhealthy || !verdict) continue;
     backend.mayTurnUnhealthy = false;
     if (!listing.draining()) flushEntries(backend, flushedByUnhealthy(service), next);
@@ -202,11 +202,11 @@ std::vector<Listing> listings(const State& state, const Index& index, const Back
 }
 
 bool rebuildService(const State& state, const Index& index, const BackendService& service,
-                    ServiceState& known, Generation next, Cause cause) {
+                    ServiceState& known, Generation next) {
   const std::vector<Listing> current = listings(state, index, service, known);
   forgetGone(known, current);
   updateBackends(service, known, current, next);
-  applyHealth(service, known, current, next, cause);
+  applyHealth(service, known, current, next);
   const std::vector<Member> members = membersOf(service, known, current);
   known.eligibility = eligible(service, members);
   notePool(service, known, known.eligibility.pool, next);

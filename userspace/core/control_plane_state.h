@@ -32,6 +32,7 @@ inline AddressPair addressesOf(const Endpoint& endpoint) {
 struct EndpointState {
   Endpoint definition;  // as configured, or as it was when it left
   Health health = Health::unknown;
+  bool probed = false;  // UNKNOWN is a verdict of its probes, not the lack of any
   ReportedWeight reported;
   std::uint32_t lastKnownWeight = 1;
   std::optional<Time> leaves;  // taken out of its group; its entries end at this time (P7.1)
@@ -42,7 +43,7 @@ struct BackendState {
   BackendSlot slot;
   AddressPair addresses;
   std::array<Generation, kProtocolClasses> validFrom{};
-  // It counted as healthy and has not turned unhealthy since: its next bad result is P6.3's turn.
+  // It counted as healthy and has not turned unhealthy since: the next bad verdict is P6.3's turn.
   bool mayTurnUnhealthy = false;
 };
 
@@ -121,8 +122,11 @@ std::vector<Listing> listings(const State&, const Index&, const BackendService&,
 // Ids for the services of the configuration that have none; `removed` receives those of services
 // that are gone. An id given back is not given out again in the same step.
 Status numberServices(State&, const Index&, std::vector<ServiceId>& removed);
-// A mark for every backend; one that a snapshot still mentions is not given to another.
+// A mark for every backend, and for nothing else; one that snapshots from before this step may
+// mention is not given to another.
 Status numberMarks(State&, const Index&);
+// Takes the marks of backends back that are gone.
+void returnMarks(State&, const Index&);
 Mark markAt(std::uint32_t position, std::uint32_t fwmarkMask) noexcept;
 // The lowest slot that no backend has; there is one (apply() sees to that).
 BackendSlot freeSlot(const std::set<BackendSlot>& used) noexcept;
@@ -142,10 +146,9 @@ void forgetGone(ServiceState&, const std::vector<Listing>& current);
 
 // --- snapshots ---
 
-enum class Cause { configuration, event };
 // Brings a service's state and snapshot up to date. True: the snapshot changed and carries `next`.
 bool rebuildService(const State&, const Index&, const BackendService&, ServiceState&,
-                    Generation next, Cause);
+                    Generation next);
 bool rebuildRules(State&, Generation next);
 std::uint64_t digest(const SnapshotMessage& withoutGeneration);
 

@@ -128,7 +128,9 @@ TEST(UnhealthyBackend, NewHealthCheckFlushesWithTheFirstVerdictOnly) {
   const Generation made = c.generation("web");
   c.apply(two(), 1);  // now with a health check, nobody probed yet
   EXPECT_TRUE(c.entryLives("web", "10.0.0.1", kUdp, made));
-  c.health({{kOne, Health::unhealthy}, {kTwo, Health::healthy}}, 2);
+  c.health({{kTwo, Health::healthy}}, 2);  // says nothing about the other
+  EXPECT_TRUE(c.entryLives("web", "10.0.0.1", kUdp, made));
+  c.health({{kOne, Health::unhealthy}}, 3);
   EXPECT_FALSE(c.entryLives("web", "10.0.0.1", kUdp, made));
   EXPECT_TRUE(c.entryLives("web", "10.0.0.2", kUdp, made));
 }

@@ -49,7 +49,7 @@ class Lists {
   Problems& problems() noexcept { return problems_; }
   Reader& reader() noexcept { return reader_; }
 
-  std::vector<Event> events;
+  std::deque<Event> events;
   std::vector<Expectation> expectations;
 
  private:
@@ -106,9 +106,10 @@ ValuePtr readFully(const config::Text& text, Mark plainUntil, Lists& lists) {
 
 }  // namespace
 
-ReadScenario readScenario(const config::Source& source) {
+ReadScenario readScenario(config::Source source) {
   ReadScenario result;
   const auto text = std::make_shared<const config::Text>(source);
+  source = {};  // the text is a copy, and scenarios can be large
   auto lists = std::make_unique<Lists>(*text);
   const PlainDocument plain = readPlainYaml(
       *text, [&](std::string_view list, const ValuePtr& item) { lists->take(list, item); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace weir::cli {
 struct Scenario {
   std::shared_ptr<const config::Text> text;  // places in events and expectations are of this text
   Configuration configuration;               // at the beginning
-  std::vector<Event> events;                 // by time
+  std::deque<Event> events;                  // by time; millions, and never moved
   std::vector<Expectation> expectations;
 };
 
@@ -24,6 +25,6 @@ struct ReadScenario {
   std::optional<Scenario> scenario;             // nullopt: there are errors
   std::vector<config::Diagnostic> diagnostics;  // sorted by place
 };
-ReadScenario readScenario(const config::Source& source);
+ReadScenario readScenario(config::Source source);
 
 }  // namespace weir::cli

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <ostream>
 #include <set>
 
@@ -16,15 +15,17 @@
 namespace weir::cli {
 namespace {
 
-// Lines are handed to the stream in pieces of about this size.
+// Files are read and lines written in pieces of about this size.
 constexpr std::size_t kPieceBytes = 1u << 16;
 
 std::optional<config::Source> readFile(const std::string& name, std::ostream& err) {
   errno = 0;
   std::ifstream stream(name, std::ios::binary);
   config::Source source{name, {}};
-  if (stream) source.text.assign(std::istreambuf_iterator<char>(stream), {});
-  if (!stream || stream.bad()) {
+  std::string piece(kPieceBytes, '\0');
+  while (stream.read(piece.data(), static_cast<std::streamsize>(piece.size())), stream.gcount() > 0)
+    source.text.append(piece, 0, static_cast<std::size_t>(stream.gcount()));
+  if (!stream.eof()) {
     err << name << ": cannot be read: " << std::strerror(errno != 0 ? errno : EIO) << '\n';
     return std::nullopt;
   }
@@ -38,9 +39,9 @@ bool report(const std::vector<config::Diagnostic>& diagnostics, std::ostream& er
 
 // A scenario that is valid from its first event to its last.
 std::optional<Scenario> readValid(const std::string& file, std::ostream& err) {
-  const auto source = readFile(file, err);
+  auto source = readFile(file, err);
   if (!source) return std::nullopt;
-  ReadScenario read = readScenario(*source);
+  ReadScenario read = readScenario(std::move(*source));
   if (report(read.diagnostics, err) || !read.scenario) return std::nullopt;
   config::Problems problems;
   checkEvents(read.scenario->configuration, *read.scenario->text, read.scenario->events, problems);

@@ -12,7 +12,7 @@ Time timeOf(double seconds) {
 }
 
 // Room for an entry per packet, with a margin because shards do not fill evenly.
-TrackingTableOptions roomFor(const std::vector<Event>& events) {
+TrackingTableOptions roomFor(const std::deque<Event>& events) {
   std::size_t ipv4 = 0;
   std::size_t ipv6 = 0;
   for (const Event& event : events)

@@ -176,7 +176,7 @@ struct Check {
 }  // namespace
 
 void checkEvents(const Configuration& beginning, const config::Text& text,
-                 const std::vector<Event>& events, Problems& problems) {
+                 const std::deque<Event>& events, Problems& problems) {
   Timeline timeline(beginning, text);
   for (const Event& event : events) std::visit(Check{timeline, problems}, event.what);
 }

@@ -4,6 +4,7 @@
 // means for the configuration, and which endpoints it is about.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <vector>
 
@@ -41,7 +42,7 @@ class Timeline {
 
 // Goes through all events; what is wrong with any of them in the light of those before it is
 // reported, at most once per event.
-void checkEvents(const Configuration& beginning, const config::Text&, const std::vector<Event>&,
+void checkEvents(const Configuration& beginning, const config::Text&, const std::deque<Event>&,
                  config::Problems&);
 
 }  // namespace weir::cli
