@@ -59,7 +59,11 @@ const Schema<BackendService>& trackingSchema() {
                     {"NEVER_PERSIST", PersistOnUnhealthy::neverPersist},
                     {"ALWAYS_PERSIST", PersistOnUnhealthy::alwaysPersist}}),
                &BackendService::persist)
-        .field("idleTimeoutSec", integer(60, 57600), &BackendService::idleTimeout)
+        .field("idleTimeoutSec",
+               integer(60, 57600,
+                       "a whole number from 60 to 600, with PER_SESSION and a 1-, 2- or 3-tuple "
+                       "affinity to 57600"),
+               &BackendService::idleTimeout)
         .checked("enableStrongAffinity", alwaysFalse("weir does not have strong affinity"));
     return s;
   }();

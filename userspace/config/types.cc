@@ -147,12 +147,15 @@ Type<std::string> reference() {
 }
 
 Type<std::int64_t> integer(std::int64_t min, std::int64_t max) {
-  auto type = scalar<std::int64_t>(fmt::format("a whole number from {} to {}", min, max),
-                                   [min, max](const std::string& t) {
-                                     const auto number = toInteger(t);
-                                     const bool good = number && *number >= min && *number <= max;
-                                     return good ? number : std::nullopt;
-                                   });
+  return integer(min, max, fmt::format("a whole number from {} to {}", min, max));
+}
+
+Type<std::int64_t> integer(std::int64_t min, std::int64_t max, std::string allowed) {
+  auto type = scalar<std::int64_t>(std::move(allowed), [min, max](const std::string& t) {
+    const auto number = toInteger(t);
+    const bool good = number && *number >= min && *number <= max;
+    return good ? number : std::nullopt;
+  });
   type.show = [](const std::int64_t& number) { return std::to_string(number); };
   return type;
 }

@@ -31,6 +31,8 @@ Type<std::string> resourceName();
 // Another resource by name or URL, of which the last segment counts.
 Type<std::string> reference();
 Type<std::int64_t> integer(std::int64_t min, std::int64_t max);
+// The same for a range that depends on other fields; `allowed` says how.
+Type<std::int64_t> integer(std::int64_t min, std::int64_t max, std::string allowed);
 // Also as 0x1f: for masks, seeds and table numbers.
 Type<std::uint64_t> bits(std::uint64_t min, std::uint64_t max);
 Type<double> decimal(double min, double max);
