@@ -62,9 +62,8 @@ class Model:
             self.set_state(event["health"], self.health)
         if "weight" in event:
             self.set_state(event["weight"], self.weights)
-            for key, weight in self.weights.items():
-                if isinstance(weight, int):
-                    self.last_known[key] = weight
+            self.set_state({name: weight for name, weight in event["weight"].items() if isinstance(weight, int)},
+                           self.last_known)
         if "add" in event:
             group, endpoint = event["add"]["group"], event["add"]["endpoint"]
             self.groups[group]["members"][endpoint["ipAddress"]] = endpoint
