@@ -46,6 +46,4 @@ void appendJson(const Line& line, std::string& out) {
   out += "}\n";
 }
 
-std::string numberText(double number) { return fmt::format("{}", number); }
-
 }  // namespace weir::cli

@@ -26,10 +26,8 @@ struct Line {
   const std::string* field(std::string_view name) const noexcept;
 };
 
-// Appends the line as a JSON object and a line end. No field needs escaping: they are names,
-// addresses and words of weir's own.
+// Appends the line as a JSON object and a line end; numbers as they are written by hand (1, 1.5).
+// No field needs escaping: they are names, addresses and words of weir's own.
 void appendJson(const Line&, std::string& out);
-// 1 -> "1", 1.5 -> "1.5".
-std::string numberText(double);
 
 }  // namespace weir::cli
