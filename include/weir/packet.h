@@ -39,7 +39,7 @@ struct Tuple {
 
 namespace tcp_flag {
 inline constexpr std::uint8_t fin = 0x01, syn = 0x02, rst = 0x04, psh = 0x08, ack = 0x10,
-                              urg = 0x20;
+                              urg = 0x20, ece = 0x40, cwr = 0x80;
 }
 
 struct Packet {

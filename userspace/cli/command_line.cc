@@ -83,9 +83,19 @@ class CommandLine {
     connections->require_subcommand(1)->fallthrough();
     const auto add = [&](const char* name, const char* help, auto execute) {
       auto* subcommand = connections->add_subcommand(name, help);
-      subcommand->add_option("--service", filter_.service, "of this backend service");
-      subcommand->add_option("--client", filter_.client, "of this client address or range");
-      subcommand->add_option("--backend", filter_.backend, "to this backend");
+      // An unset variable in a script must not become "all connections".
+      const CLI::Validator notEmpty(
+          [](const std::string& text) {
+            return text.empty() ? std::string("must not be empty; leave it out to mean all")
+                                : std::string();
+          },
+          "");
+      const auto option = [&](const char* of, std::string& value, const char* what) {
+        subcommand->add_option(of, value, what)->check(notEmpty);
+      };
+      option("--service", filter_.service, "of this backend service");
+      option("--client", filter_.client, "of this client address or range");
+      option("--backend", filter_.backend, "to this backend");
       command(subcommand, [this, execute] { return execute(context_, filter_); });
       return subcommand;
     };

@@ -101,6 +101,12 @@ std::optional<Source> readFile(const fs::path& path, Run& run) {
   return source;
 }
 
+// A dangling link is there, and a mistake; only what is not there at all counts as empty.
+bool isThere(const fs::path& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found;
+}
+
 // conf.d's files in name order. Names that begin with a dot are editors' and are passed over, as a
 // shell's *.yaml does.
 std::vector<fs::path> resourceFiles(const fs::path& directory, Run& run) {
@@ -115,7 +121,7 @@ std::vector<fs::path> resourceFiles(const fs::path& directory, Run& run) {
     else if (path.extension() == ".yml" || path.extension() == ".json")
       run.problems().fileWarning(path.string(), "is not read: its name does not end in .yaml");
   }
-  if (error && error != std::errc::no_such_file_or_directory)
+  if (error && isThere(directory))
     run.incomplete(directory.string(), fmt::format("cannot be read: {}", error.message()));
   std::sort(files.begin(), files.end());
   return files;
@@ -171,7 +177,7 @@ Loaded loadDirectory(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     const fs::path nodeFile = path / "weir.yaml";
-    if (fs::exists(nodeFile, error) || error)
+    if (isThere(nodeFile))
       if (const auto source = readFile(nodeFile, run))
         run.readSource(*source, Holds::nodeAndResources);
     for (const fs::path& file : resourceFiles(path / "conf.d", run))

@@ -25,13 +25,15 @@ constexpr std::array<std::pair<std::string_view, Protocol>, 8> kProtocols{{
     {"GRE", Protocol::gre},
 }};
 
-constexpr std::array<std::pair<std::string_view, std::uint8_t>, 6> kFlags{{
+constexpr std::array<std::pair<std::string_view, std::uint8_t>, 8> kFlags{{
     {"FIN", tcp_flag::fin},
     {"SYN", tcp_flag::syn},
     {"RST", tcp_flag::rst},
     {"PSH", tcp_flag::psh},
     {"ACK", tcp_flag::ack},
     {"URG", tcp_flag::urg},
+    {"ECE", tcp_flag::ece},
+    {"CWR", tcp_flag::cwr},
 }};
 
 std::string upper(std::string text) {
@@ -85,7 +87,7 @@ Result<std::uint8_t> flagsIn(const Json& packet) {
   for (const auto& item : *found) {
     const auto flag =
         item.is_string() ? byName(kFlags, upper(item.get<std::string>())) : std::nullopt;
-    if (!flag) return Error{"'flags' may hold FIN, SYN, RST, PSH, ACK, URG"};
+    if (!flag) return Error{"'flags' may hold FIN, SYN, RST, PSH, ACK, URG, ECE, CWR"};
     flags |= *flag;
   }
   return static_cast<std::uint8_t>(flags);

@@ -122,6 +122,22 @@ Manager::Reload Manager::refuse(std::string why, std::vector<config::Diagnostic>
   return {false, false, std::move(why), std::move(diagnostics)};
 }
 
+// Settings by which a running engine and the kernel's state are laid out. A change in flight would
+// send packets to queues that nobody serves, or with marks that nobody routes.
+static std::string changedFixedSettings(const Node& running, const Node& wanted) {
+  std::string changed;
+  const auto compare = [&](std::string_view name, auto member) {
+    if (running.*member != wanted.*member)
+      changed += fmt::format("{}{}", changed.empty() ? "" : ", ", name);
+  };
+  compare("queues", &Node::queues);
+  compare("queueBase", &Node::queueBase);
+  compare("fwmarkMask", &Node::fwmarkMask);
+  compare("trackingTable.ipv4Entries", &Node::trackedIpv4);
+  compare("trackingTable.ipv6Entries", &Node::trackedIpv6);
+  return changed;
+}
+
 Manager::Reload Manager::reload() {
   config::Loaded loaded = load_();
   if (!loaded.ok()) {
@@ -134,7 +150,13 @@ Manager::Reload Manager::reload() {
     log::info("configuration is unchanged");
     return {true, false, {}, std::move(loaded.diagnostics)};
   }
-  const NodeSnapshot nodeBefore = nodeSnapshot(controlPlane_.configuration().node);
+  const std::string fixed =
+      changedFixedSettings(controlPlane_.configuration().node, loaded.configuration.node);
+  if (!fixed.empty())
+    return refuse(fixed +
+                      " cannot change while weir runs: stop weir-engine and weir-manager, then "
+                      "start both",
+                  std::move(loaded.diagnostics));
   auto changes = applyConfiguration(std::move(loaded.configuration));
   if (!changes.ok()) return refuse(changes.error().message, std::move(loaded.diagnostics));
   ++reloads_.accepted;
@@ -143,10 +165,7 @@ Manager::Reload Manager::reload() {
   log::info("configuration applied",
             {{"SERVICES", std::to_string(configuration.services.size())},
              {"FORWARDING_RULES", std::to_string(configuration.rules.size())}});
-  std::vector<SnapshotMessage> before;
-  if (const NodeSnapshot node = nodeSnapshot(configuration.node); node != nodeBefore)
-    before.emplace_back(node);
-  carryOut(std::move(changes).value(), std::move(before));
+  carryOut(std::move(changes).value());
   if (onConfiguration_) onConfiguration_(configuration);
   return {true, true, {}, std::move(loaded.diagnostics)};
 }

@@ -30,7 +30,7 @@ namespace weir::manager {
 class Manager {
  public:
   using Load = std::function<config::Loaded()>;
-  static constexpr std::chrono::seconds kReconcileInterval{5};
+  static constexpr std::chrono::seconds kReconcileInterval{2};
 
   // Sockets and state go below `runDir`. `kernel` outlives the manager.
   Manager(boost::asio::io_context&, KernelState& kernel, std::filesystem::path runDir, Load load);

@@ -17,6 +17,8 @@ StateFile::StateFile(boost::asio::io_context& io, std::filesystem::path path,
 Result<std::optional<std::string>> StateFile::read() const {
   std::error_code error;
   if (!std::filesystem::exists(path_, error)) return std::optional<std::string>();
+  if (!std::filesystem::is_regular_file(path_, error))
+    return Error{fmt::format("{} is not a regular file", path_.string())};
   std::ifstream file(path_, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) return Error{fmt::format("cannot read {}", path_.string())};

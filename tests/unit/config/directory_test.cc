@@ -85,6 +85,14 @@ TEST_F(Directory, ConfDThatIsAFileIsAnError) {
   EXPECT_FALSE(loadDirectory(path_).ok());
 }
 
+TEST_F(Directory, C1_ADanglingLinkIsAnErrorNotAnEmptyConfiguration) {
+  fs::create_symlink("/nowhere/at/all", path_ / "conf.d");
+  EXPECT_FALSE(loadDirectory(path_).ok());
+  fs::remove(path_ / "conf.d");
+  fs::create_symlink("/nowhere/at/all", path_ / "weir.yaml");
+  EXPECT_FALSE(loadDirectory(path_).ok());
+}
+
 TEST_F(Directory, OtherEndingsAreToldToBePassedOver) {
   write("conf.d/a.yml", kAll);
   write("conf.d/b.json", "{}");

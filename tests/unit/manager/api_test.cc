@@ -94,6 +94,10 @@ TEST_F(Api, WhatIsNotUnderstoodIs400) {
   EXPECT_EQ(ask("GET", "/v1/connections/count?serice=web").status, 400u);
   EXPECT_EQ(ask("GET", "/v1/connections?limit=many").status, 400u);
   EXPECT_EQ(ask("POST", "/v1/connections/flush", R"({"all":true})").status, 400u);
+  // What is empty by mistake must not mean all.
+  for (const char* body : {R"({"service":""})", R"({"client":null})", R"({"backend":1})"})
+    EXPECT_EQ(ask("POST", "/v1/connections/flush", body).status, 400u) << body;
+  EXPECT_EQ(ask("GET", "/v1/connections/count?service=").status, 400u);
 }
 
 TEST_F(Api, WithoutTheEngineItsQuestionsAre503) {

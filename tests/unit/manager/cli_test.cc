@@ -83,6 +83,8 @@ TEST_F(Weirctl, C2_WrongUsageIs2) {
            {"explain", "--src", "10.0.0.1", "--dst", "10.9.9.9", "--dport", "65536"},
            {"status", "--format", "xml"},
            {"status", "more"},
+           {"connections", "flush", "--service", ""},
+           {"connections", "count", "--client", ""},
            {"simulate"}}) {
     EXPECT_EQ(weirctl(arguments), 2);
     EXPECT_NE(err_.str(), "");

@@ -69,6 +69,29 @@ TEST(Manager, C1_AnUnchangedReloadHasNoEffect) {
   EXPECT_EQ(managed.manager.publisher().generation(), generation);
 }
 
+TEST(Manager, C1_AReloadCannotChangeWhatTheRunningEngineIsLaidOutBy) {
+  Managed managed(webConfiguration(1));
+  managed.start();
+  const std::size_t calls = managed.kernel.calls().size();
+  const auto refusal = [&](auto change) {
+    const Configuration running = managed.loaded.configuration;
+    change(managed.loaded.configuration.node);
+    const auto reload = managed.manager.reload();
+    EXPECT_FALSE(reload.accepted);
+    managed.loaded.configuration = running;
+    return reload.refusal;
+  };
+  EXPECT_THAT(refusal([](Node& node) { node.queues = 2; }),
+              testing::StartsWith("queues cannot change while weir runs"));
+  EXPECT_THAT(refusal([](Node& node) { node.queueBase = 9000; }), testing::HasSubstr("queueBase"));
+  EXPECT_THAT(refusal([](Node& node) { node.fwmarkMask = 0xff; }),
+              testing::HasSubstr("fwmarkMask"));
+  EXPECT_THAT(refusal([](Node& node) { node.trackedIpv4 = 4096; }),
+              testing::HasSubstr("trackingTable.ipv4Entries"));
+  EXPECT_EQ(managed.kernel.calls().size(), calls);
+  EXPECT_TRUE(managed.manager.reload().accepted);
+}
+
 TEST(Manager, C1_AChangedReloadReachesTheKernel) {
   Managed managed(webConfiguration(1));
   managed.start();

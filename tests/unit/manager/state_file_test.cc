@@ -42,5 +42,13 @@ TEST(StateFile, AnOldStateStaysWhenWritingFails) {
   EXPECT_FALSE(file.flush().ok());
 }
 
+TEST(StateFile, WhatIsNoFileIsAnErrorNotAnEnd) {
+  TemporaryDirectory directory;
+  boost::asio::io_context io;
+  std::filesystem::create_directory(directory.path() / "state");
+  const StateFile file(io, directory.path() / "state", [] { return "text"; });
+  EXPECT_FALSE(file.read().ok());
+}
+
 }  // namespace
 }  // namespace weir::manager

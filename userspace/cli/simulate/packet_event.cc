@@ -110,7 +110,9 @@ const Schema<Described>& packetSchema() {
                                                          {"RST", tcp_flag::rst},
                                                          {"PSH", tcp_flag::psh},
                                                          {"ACK", tcp_flag::ack},
-                                                         {"URG", tcp_flag::urg}})),
+                                                         {"URG", tcp_flag::urg},
+                                                         {"ECE", tcp_flag::ece},
+                                                         {"CWR", tcp_flag::cwr}})),
             &Described::flags, "none")
         .field("type", config::integer(0, 255), &Described::type)
         .field("code", config::integer(0, 255), &Described::code)

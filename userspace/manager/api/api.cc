@@ -75,12 +75,18 @@ void askEngine(Manager& manager, const Json& request, HttpRespond respond,
       });
 }
 
+// An unset variable in a script must not become "all connections".
+std::string emptyFilter(const std::string& name) {
+  return "\"" + name + "\" must be text that is not empty; leave it out to mean all";
+}
+
 // The engine's filter members from a query, or from a body.
 Result<Json> filterOf(const HttpRequest& request, const char* operation) {
   Json filter{{"op", operation}};
   constexpr std::array<std::string_view, 3> kNames{"service", "client", "backend"};
   for (const auto& [key, value] : request.query) {
     if (std::find(kNames.begin(), kNames.end(), key) != kNames.end()) {
+      if (value.empty()) return Error{emptyFilter(key)};
       filter[key] = value;
     } else if (key == "limit") {
       unsigned limit = 0;
@@ -97,6 +103,8 @@ Result<Json> filterOf(const HttpRequest& request, const char* operation) {
   for (const auto& [key, value] : body.value().items()) {
     if (std::find(kNames.begin(), kNames.end(), key) == kNames.end())
       return Error{"unknown member \"" + key + "\"; service, client and backend are known"};
+    if (!value.is_string() || value.get_ref<const std::string&>().empty())
+      return Error{emptyFilter(key)};
     filter[key] = value;
   }
   return filter;
