@@ -16,7 +16,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# benchmark name, counter (None: time), unit divisor from ns, goal, unit, judged
+# benchmark name, counter (None: time in ns), divisor, goal, unit, judged
 GOALS = [
     ("buildMaglev/backends:1000/weights:0", None, 1e6, 3.0, "ms", False),
     ("removeOneBackend/backends:1000/iterations:1000", "load_max_by_mean", 1, 1.01, "", True),
@@ -24,18 +24,18 @@ GOALS = [
     ("removeOneBackend/backends:10/iterations:1000", "moved_percent_mean", 1, 0.3, "%", True),
     ("removeOneBackend/backends:100/iterations:1000", "moved_percent_mean", 1, 0.7, "%", True),
     ("removeOneBackend/backends:1000/iterations:1000", "moved_percent_mean", 1, 0.7, "%", True),
-    ("known/1", None, 1, 60, "ns", False),
-    ("known/65536", None, 1, 150, "ns", False),
-    ("known/1048576", None, 1, 300, "ns", False),
-    ("fresh", None, 1, 300, "ns", False),
+    ("known/1", "per_packet", 1e-9, 60, "ns", False),
+    ("known/65536", "per_packet", 1e-9, 150, "ns", False),
+    ("known/1048576", "per_packet", 1e-9, 300, "ns", False),
+    ("fresh", "per_packet", 1e-9, 300, "ns", False),
 ]
 ENGINE_RATIO_GOAL = 0.75
 
 
-def google_benchmark(build, name, minimum_s):
+def google_benchmark(build, name, minimum_s, only):
     out = f"{build}/{name}.json"
-    subprocess.run([f"{build}/bin/{name}", f"--benchmark_min_time={minimum_s}", f"--benchmark_out={out}",
-                    "--benchmark_out_format=json"], check=True)
+    subprocess.run([f"{build}/bin/{name}", f"--benchmark_min_time={minimum_s}", f"--benchmark_filter={only}",
+                    f"--benchmark_out={out}", "--benchmark_out_format=json"], check=True)
     with open(out, encoding="utf-8") as file:
         return json.load(file)["benchmarks"]
 
@@ -50,7 +50,7 @@ def table(rows):
     print(f"\n{'what':58} {'measured':>12} {'goal':>10}")
     for name, counter, divisor, goal, unit, judged in GOALS:
         row = by_name[name]
-        value = row[counter] if counter else nanoseconds(row, "cpu_time") / divisor
+        value = (row[counter] if counter else nanoseconds(row, "cpu_time")) / divisor
         verdict = "" if value <= goal else " MISSED" if judged else " over"
         print(f"{name + (' ' + counter if counter else ''):58} {value:>12.4g} {goal:>8} {unit}{verdict}")
         if judged and value > goal:
@@ -65,8 +65,9 @@ def main():
     options = parser.parse_args()
     minimum_s = 0.1 if options.quick else 0.5
     results = {"benchmarks": []}
-    for program in ("weir_bench_tables", "weir_bench_decision"):
-        results["benchmarks"] += google_benchmark(options.build, program, minimum_s)
+    # The programs measure more than has a goal; run them by hand for the rest.
+    for program, only in (("weir_bench_tables", "buildMaglev|removeOneBackend"), ("weir_bench_decision", ".")):
+        results["benchmarks"] += google_benchmark(options.build, program, minimum_s, only)
     missed = table(results["benchmarks"])
     if os.geteuid() == 0:
         out = f"{options.build}/bench-engine.json"
