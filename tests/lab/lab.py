@@ -87,6 +87,10 @@ class Lab:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: sys.exit(1))
         self._build(backends, router)
+        # The kernel notices a carrier late and then makes the link-local address and its routes; two
+        # readings of the tables compare only after that.
+        self.until(lambda: self.weir.run("ip", "-6", "-o", "addr", "show", "scope", "link").stdout.count("fe80::") == 2,
+                   10, "the weir node's interfaces have their link-local addresses")
 
     # --- topology
 
