@@ -13,6 +13,7 @@
 
 #include "weir/address.h"
 #include "weir/affinity.h"
+#include "weir/proxy_model.h"
 #include "weir/snapshot.h"
 #include "weir/types.h"
 
@@ -87,6 +88,7 @@ enum class ServiceProtocol : std::uint8_t { tcp, udp, unspecified };
 struct ServiceBackend {
   std::string group;
   bool failover = false;
+  GroupCapacity capacity;  // proxy schemes
   friend bool operator==(const ServiceBackend&, const ServiceBackend&) = default;
 };
 
@@ -113,7 +115,13 @@ struct BackendService {
   std::string healthCheck;  // empty: none (H1)
   std::vector<ServiceBackend> backends;
   bool logEnable = false;
+  double logSampleRate = 1.0;
+  ProxyService proxy;  // proxy schemes
 
+  bool isManaged() const noexcept {
+    return scheme == LoadBalancingScheme::internalManaged ||
+           scheme == LoadBalancingScheme::externalManaged;
+  }
   bool hasFailoverPolicy() const noexcept {
     for (const auto& backend : backends)
       if (backend.failover) return true;
@@ -122,6 +130,10 @@ struct BackendService {
   friend bool operator==(const BackendService&, const BackendService&) = default;
 };
 
+// How the network learns of a virtual address: not from weir; by ARP and neighbour discovery;
+// by a route that a routing daemon exports.
+enum class Announce : std::uint8_t { none, arp, route };
+
 struct ForwardingRule {
   std::string name;
   LoadBalancingScheme scheme = LoadBalancingScheme::internal;
@@ -129,6 +141,8 @@ struct ForwardingRule {
   Protocol protocol = Protocol::tcp;  // none: L3_DEFAULT
   std::vector<PortRange> ports;       // empty: allPorts
   std::string backendService;
+  std::string target;  // a TargetTcpProxy; proxy schemes, then backendService is empty
+  Announce announce = Announce::none;
   friend bool operator==(const ForwardingRule&, const ForwardingRule&) = default;
 };
 
@@ -148,6 +162,7 @@ struct Zone {
 };
 
 enum class LogLevel : std::uint8_t { error, warning, info, debug };
+enum class FlowCache : std::uint8_t { automatic, off, require };  // the kernel module's
 
 // weir.yaml: this node.
 struct Node {
@@ -166,6 +181,11 @@ struct Node {
   std::size_t trackedIpv6 = 1u << 18;
   std::string metricsAddress = "127.0.0.1:9147";
   LogLevel logLevel = LogLevel::info;
+  std::vector<std::string> interfaces;   // where addresses are announced; empty: all that fit
+  bool manageSysctls = false;            // set what weir needs, restore it at stop
+  std::chrono::seconds engineGrace{10};  // engine away longer than this: the fallback opens
+  FlowCache flowCache = FlowCache::automatic;
+  ProxySettings proxy;
   friend bool operator==(const Node&, const Node&) = default;
 };
 
@@ -177,6 +197,9 @@ struct Configuration {
   std::vector<BackendService> services;
   std::vector<ForwardingRule> rules;
   std::vector<Route> routes;
+  std::vector<TargetTcpProxy> targetProxies;
+  std::vector<TlsRoute> tlsRoutes;
+  std::vector<ServiceLbPolicy> lbPolicies;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
