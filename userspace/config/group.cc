@@ -75,6 +75,13 @@ const Schema<RawGroup>& schema() {
   return schema;
 }
 
+// The type of a group that does not say it.
+GroupType impliedType(const NetworkEndpointGroup& group) {
+  bool anyPort = group.defaultPort.has_value();
+  for (const Endpoint& endpoint : group.endpoints) anyPort = anyPort || endpoint.port;
+  return anyPort ? GroupType::gceVmIpPort : GroupType::gceVmIp;
+}
+
 bool hasAddress(const Endpoint& endpoint) { return endpoint.ipAddress || endpoint.ipv6Address; }
 
 // What an endpoint must and must not have by the type of its group; empty: all is well.
@@ -106,9 +113,7 @@ void readGroup(const Value& value, NetworkEndpointGroup& out, Reader& reader) {
   out = raw;
   if (reader.isWrong(value, "networkEndpointType") || reader.isWrong(value, "defaultPort")) return;
 
-  bool anyPort = raw.defaultPort.has_value();
-  for (const Endpoint& endpoint : raw.endpoints) anyPort = anyPort || endpoint.port;
-  out.type = raw.declaredType.value_or(anyPort ? GroupType::gceVmIpPort : GroupType::gceVmIp);
+  out.type = raw.declaredType.value_or(impliedType(raw));
   if (out.type == GroupType::gceVmIp && raw.defaultPort) {
     reader.error(locate(value, "defaultPort"),
                  "'defaultPort' is not allowed in a group of type GCE_VM_IP, which stands for "
@@ -123,6 +128,16 @@ void readGroup(const Value& value, NetworkEndpointGroup& out, Reader& reader) {
     if (const auto fault = faultOf(out, endpoint); !fault.empty())
       reader.error(written->mark, std::string(fault));
   }
+}
+
+ValuePtr writeEndpoint(const Endpoint& endpoint) { return endpointSchema().write(endpoint); }
+
+ValuePtr writeGroup(const NetworkEndpointGroup& group) {
+  RawGroup raw{group, {}};
+  if (group.type != impliedType(group)) raw.declaredType = group.type;
+  for (Endpoint& endpoint : raw.endpoints)
+    if (endpoint.port == group.defaultPort) endpoint.port.reset();
+  return schema().write(raw);
 }
 
 const MappingInfo& groupFields() { return schema().info(); }

@@ -25,6 +25,7 @@ struct Probe {
   std::string host;
   std::string requestPath = "/";
   std::string grpcServiceName;
+  friend bool operator==(const Probe&, const Probe&) = default;
 };
 
 struct RawHealthCheck : HealthCheck {
@@ -201,6 +202,21 @@ void takeProbe(const Value& value, const RawHealthCheck& raw, HealthCheck& out, 
   out.grpcServiceName = probe.grpcServiceName;
 }
 
+// takeProbe() the other way round.
+Probe probeOf(const HealthCheck& check) {
+  const bool fixedPort = check.portSpecification == PortSpecification::fixedPort;
+  Probe probe;
+  if (fixedPort && check.port != rowOf(check.type).defaultPort) probe.port = check.port;
+  probe.portSpecification = check.portSpecification;
+  probe.proxyHeader = check.proxyHeader;
+  probe.request = check.request;
+  probe.response = check.response;
+  probe.host = check.host;
+  probe.requestPath = check.requestPath;
+  probe.grpcServiceName = check.grpcServiceName;
+  return probe;
+}
+
 // H2
 void checkTimeout(const Value& value, const HealthCheck& check, Reader& reader) {
   if (check.timeout <= check.checkInterval) return;
@@ -222,6 +238,13 @@ void readHealthCheck(const Value& value, HealthCheck& out, Reader& reader) {
   if (reader.isWrong(value, "type")) return;
   checkBlocks(value, raw.type, reader);
   if (!reader.isWrong(value, rowOf(raw.type).block)) takeProbe(value, raw, out, reader);
+}
+
+ValuePtr writeHealthCheck(const HealthCheck& check) {
+  RawHealthCheck raw{check, {}, {}, {}, {}, {}, {}, {}};
+  if (Probe probe = probeOf(check); probe != Probe{})
+    raw.*rowOf(check.type).probe = std::move(probe);
+  return schema().write(raw);
 }
 
 const MappingInfo& healthCheckFields() { return schema().info(); }

@@ -124,6 +124,8 @@ void readNode(const Value& value, Node& out, Reader& reader) {
                              out.queueBase, out.queueBase + out.queues - 1));
 }
 
+ValuePtr writeNode(const Node& node) { return schema().write(node); }
+
 const MappingInfo& nodeFields() { return schema().info(); }
 
 }  // namespace weir::config

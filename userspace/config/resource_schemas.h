@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// How each kind of resource is read: its fields, and the rules that hold inside of one. What is
-// wrong is reported; what is right is in `out` all the same.
+// How each kind of resource is read and written: its fields, and the rules that hold inside of one.
+// What is wrong is reported; what is right is in `out` all the same.
 #pragma once
 
 #include "config/schema.h"
@@ -16,6 +16,16 @@ void readService(const Value&, BackendService& out, Reader&);
 void readRule(const Value&, ForwardingRule& out, Reader&);
 void readRoute(const Value&, Route& out, Reader&);
 void readNode(const Value&, Node& out, Reader&);
+
+// The same in normal form: a mapping with the name first and without what is at its default.
+// Reading it gives the same resource again.
+ValuePtr writeHealthCheck(const HealthCheck&);
+ValuePtr writeGroup(const NetworkEndpointGroup&);
+ValuePtr writeEndpoint(const Endpoint&);
+ValuePtr writeService(const BackendService&);
+ValuePtr writeRule(const ForwardingRule&);
+ValuePtr writeRoute(const Route&);
+ValuePtr writeNode(const Node&);
 
 const MappingInfo& healthCheckFields();
 const MappingInfo& groupFields();

@@ -47,6 +47,8 @@ void readRoute(const Value& value, Route& out, Reader& reader) {
   schema().read(value, out, reader);
 }
 
+ValuePtr writeRoute(const Route& route) { return schema().write(route); }
+
 const MappingInfo& routeFields() { return schema().info(); }
 
 }  // namespace weir::config

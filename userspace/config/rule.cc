@@ -116,6 +116,20 @@ void readRule(const Value& value, ForwardingRule& out, Reader& reader) {
   takePorts(value, raw, out, reader);
 }
 
+ValuePtr writeRule(const ForwardingRule& rule) {
+  RawRule raw{rule, {}, {}, {}};
+  const auto isRange = [](const PortRange& range) { return range.first != range.last; };
+  if (rule.ports.empty()) {
+    raw.allPorts = true;
+  } else if (std::any_of(rule.ports.begin(), rule.ports.end(), isRange)) {
+    raw.range = Ports{rule.ports.front().first, rule.ports.front().last};
+  } else {
+    raw.portList.emplace();
+    for (const PortRange& range : rule.ports) raw.portList->push_back(range.first);
+  }
+  return schema().write(raw);
+}
+
 const MappingInfo& ruleFields() { return schema().info(); }
 
 }  // namespace weir::config

@@ -24,6 +24,7 @@
 
 #include "config/problems.h"
 #include "config/value.h"
+#include "config/write_value.h"
 
 namespace weir::config {
 
@@ -110,7 +111,9 @@ template <class V>
 struct Type {
   std::string allowed;
   std::function<std::optional<V>(const Value&, Reader&)> read;
-  std::function<std::string(const V&)> show;  // as it would be written; empty: cannot be shown
+  std::function<std::string(const V&)> show;  // in a description; empty: cannot be shown
+  // What `read` makes the same value of. Empty: the text that `show` gives; for texts, themselves.
+  std::function<ValuePtr(const V&)> write;
   bool list = false;
   const MappingInfo* mapping = nullptr;
 };
@@ -132,6 +135,37 @@ M convertTo(V value) {
     return M(static_cast<typename M::rep>(value));  // a duration
   else
     return static_cast<M>(value);
+}
+
+// The other way round: a value as its type reads it.
+template <class V, class M>
+V convertBack(const M& member) {
+  if constexpr (std::is_same_v<M, V>)
+    return member;
+  else if constexpr (requires { member.has_value(); })
+    return convertBack<V>(*member);
+  else if constexpr (requires { member.count(); })
+    return static_cast<V>(member.count());
+  else
+    return static_cast<V>(member);
+}
+
+template <class V>
+std::function<ValuePtr(const V&)> writerOf(const Type<V>& type) {
+  if (type.write) return type.write;
+  if constexpr (std::is_same_v<V, std::string>)
+    return [](const V& text) { return textValue(text); };
+  else
+    return [show = type.show](const V& value) { return textValue(show(value)); };
+}
+
+// Is there nothing to write? An optional member is not given by default.
+template <class M>
+bool isDefault(const M& member, const M& otherwise) {
+  if constexpr (requires { member.has_value(); })
+    return !member.has_value();
+  else
+    return member == otherwise;
 }
 
 template <class V, class M>
@@ -165,18 +199,28 @@ class Schema {
     const T defaults{};
     info.defaultValue =
         otherwise.empty() ? detail::showDefault(type, defaults.*member) : std::move(otherwise);
-    add(std::move(info), [type = std::move(type), member](const Value& value, T& out, Reader& r) {
-      if (auto read = type.read(value, r)) out.*member = detail::convertTo<M>(std::move(*read));
-    });
+    add(
+        std::move(info),
+        [read = type.read, member](const Value& value, T& out, Reader& r) {
+          if (auto v = read(value, r)) out.*member = detail::convertTo<M>(std::move(*v));
+        },
+        [write = detail::writerOf(type), member,
+         otherwise = defaults.*member](const T& in) -> ValuePtr {
+          if (detail::isDefault<M>(in.*member, otherwise)) return nullptr;
+          return write(detail::convertBack<V>(in.*member));
+        });
     return *this;
   }
 
   template <class C, class V, class M>
   requires std::derived_from<T, C> Schema& required(std::string_view name, Type<V> type,
                                                     M C::*member) {
-    field(name, std::move(type), member);
+    field(name, type, member);
     info_.fields.back().required = true;
     info_.fields.back().defaultValue.clear();
+    writers_.back() = [write = detail::writerOf(type), member](const T& in) {
+      return write(detail::convertBack<V>(in.*member));
+    };
     return *this;
   }
 
@@ -187,8 +231,13 @@ class Schema {
     info.name = name;
     info.allowed = "a mapping";
     info.mapping = &schema.info();
-    add(std::move(info),
-        [&schema](const Value& value, T& out, Reader& reader) { schema.read(value, out, reader); });
+    add(
+        std::move(info),
+        [&schema](const Value& value, T& out, Reader& reader) { schema.read(value, out, reader); },
+        [&schema](const T& in) -> ValuePtr {
+          ValuePtr written = schema.write(in);
+          return written->entries.empty() ? nullptr : written;
+        });
     return *this;
   }
 
@@ -196,9 +245,12 @@ class Schema {
   template <class V>
   Schema& checked(std::string_view name, Type<V> type) {
     FieldInfo info = describe(name, type);
-    add(std::move(info), [type = std::move(type)](const Value& value, T&, Reader& reader) {
-      static_cast<void>(type.read(value, reader));
-    });
+    add(
+        std::move(info),
+        [type = std::move(type)](const Value& value, T&, Reader& reader) {
+          static_cast<void>(type.read(value, reader));
+        },
+        nullptr);
     return *this;
   }
 
@@ -207,7 +259,7 @@ class Schema {
       FieldInfo info;
       info.name = name;
       info.use = FieldInfo::Use::ignored;
-      add(std::move(info), nullptr);
+      add(std::move(info), nullptr, nullptr);
     }
     return *this;
   }
@@ -218,7 +270,7 @@ class Schema {
       info.name = name;
       info.use = FieldInfo::Use::refused;
       info.allowed = reason;
-      add(std::move(info), nullptr);
+      add(std::move(info), nullptr, nullptr);
     }
     return *this;
   }
@@ -232,7 +284,20 @@ class Schema {
     });
   }
 
+  // A mapping of the fields that are not at their default, in the order of declaration.
+  ValuePtr write(const T& in) const {
+    Value mapping;
+    mapping.kind = Value::Kind::mapping;
+    for (std::size_t i = 0; i < writers_.size(); ++i)
+      if (writers_[i])
+        if (ValuePtr value = writers_[i](in))
+          addEntry(mapping, info_.fields[i].name, std::move(value));
+    return std::make_shared<const Value>(std::move(mapping));
+  }
+
  private:
+  using Write = std::function<ValuePtr(const T&)>;  // nullptr: nothing to write
+
   template <class V>
   static FieldInfo describe(std::string_view name, const Type<V>& type) {
     FieldInfo info;
@@ -243,13 +308,15 @@ class Schema {
     return info;
   }
 
-  void add(FieldInfo info, std::function<void(const Value&, T&, Reader&)> read) {
+  void add(FieldInfo info, std::function<void(const Value&, T&, Reader&)> read, Write write) {
     info_.fields.push_back(std::move(info));
     readers_.push_back(std::move(read));
+    writers_.push_back(std::move(write));
   }
 
   MappingInfo info_;
   std::vector<std::function<void(const Value&, T&, Reader&)>> readers_;
+  std::vector<Write> writers_;  // empty: has no member to write
 };
 
 // A mapping as the type of a field. The schema must live for ever.
@@ -263,6 +330,7 @@ Type<T> mappingOf(const Schema<T>& schema) {
     schema.read(value, out, reader);
     return out;
   };
+  type.write = [&schema](const T& in) { return schema.write(in); };
   return type;
 }
 

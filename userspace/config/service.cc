@@ -192,6 +192,12 @@ void readService(const Value& value, BackendService& out, Reader& reader) {
   if (!raw.healthChecks.empty()) out.healthCheck = raw.healthChecks.front();
 }
 
+ValuePtr writeService(const BackendService& service) {
+  RawService raw{service, {}};
+  if (!service.healthCheck.empty()) raw.healthChecks = {service.healthCheck};
+  return schema().write(raw);
+}
+
 const MappingInfo& serviceFields() { return schema().info(); }
 
 }  // namespace weir::config

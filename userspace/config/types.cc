@@ -2,6 +2,7 @@
 #include "config/types.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace weir::config {
@@ -49,6 +50,14 @@ std::optional<double> toDecimal(std::string_view text) noexcept {
   return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
+// The shortest text that toDecimal() makes the same number of.
+std::string toText(double number) {
+  std::array<char, 400> text;  // the longest double without an exponent has about 330 digits
+  const auto [end, error] =
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  return error == std::errc() ? std::string(text.data(), end) : std::string();
+}
+
 std::optional<std::uint16_t> toPort(std::string_view text) noexcept {
   const auto number = isCount(text) ? toNumber<std::uint16_t>(text) : std::nullopt;
   return number && *number != 0 ? number : std::nullopt;
@@ -80,13 +89,17 @@ Type<V> scalar(std::string allowed, Convert convert) {
   return type;
 }
 
+std::string showAddress(const Address& address) { return address.toString(); }
+
 Type<Address> hostAddress(std::string allowed, Family family) {
-  return scalar<Address>(
-      std::move(allowed), [family](const std::string& t) -> std::optional<Address> {
+  auto type =
+      scalar<Address>(std::move(allowed), [family](const std::string& t) -> std::optional<Address> {
         const auto address = Address::parse(t);
         const bool good = address && isHost(*address) && address->family() == family;
         return good ? address : std::nullopt;
       });
+  type.show = showAddress;
+  return type;
 }
 
 }  // namespace
@@ -157,6 +170,7 @@ Type<std::int64_t> integer(std::int64_t min, std::int64_t max, std::string allow
     return good ? number : std::nullopt;
   });
   type.show = [](const std::int64_t& number) { return std::to_string(number); };
+  type.write = [show = type.show](const std::int64_t& number) { return plainValue(show(number)); };
   return type;
 }
 
@@ -182,6 +196,7 @@ Type<double> decimal(double min, double max) {
                                return good ? number : std::nullopt;
                              });
   type.show = [](const double& number) { return fmt::format("{:.1f}", number); };
+  type.write = [](const double& number) { return plainValue(toText(number)); };
   return type;
 }
 
@@ -189,6 +204,7 @@ Type<bool> boolean() {
   Type<bool> type;
   type.allowed = "true or false";
   type.show = [](const bool& value) { return value ? "true" : "false"; };
+  type.write = [](const bool& value) { return plainValue(value ? "true" : "false"); };
   type.read = [](const Value& value, Reader& reader) -> std::optional<bool> {
     const bool isWord = value.kind == Value::Kind::scalar && !value.quoted;
     if (isWord && value.text == "true") return true;
@@ -216,7 +232,7 @@ Type<Address> ipv4HostAddress() { return hostAddress("an IPv4 address of a host"
 Type<Address> ipv6HostAddress() { return hostAddress("an IPv6 address of a host", Family::ipv6); }
 
 Type<Address> virtualAddress() {
-  return scalar<Address>(
+  auto type = scalar<Address>(
       "an IPv4 or IPv6 address of a host", [](const std::string& t) -> std::optional<Address> {
         std::string_view text = t;
         const std::size_t slash = text.find('/');
@@ -226,6 +242,8 @@ Type<Address> virtualAddress() {
         const bool single = slash == std::string_view::npos || text.substr(slash) == whole;
         return single ? address : std::nullopt;
       });
+  type.show = showAddress;
+  return type;
 }
 
 Type<Prefix> prefix() {
@@ -255,16 +273,18 @@ Type<Prefix> prefix() {
 }
 
 Type<Ports> portRange() {
-  return scalar<Ports>("a range of ports such as 8000-8999, or one port, from 1 to 65535",
-                       [](const std::string& t) -> std::optional<Ports> {
-                         const std::string_view text = t;
-                         const std::size_t dash = text.find('-');
-                         const auto first = toPort(text.substr(0, dash));
-                         const auto last =
-                             dash == std::string_view::npos ? first : toPort(text.substr(dash + 1));
-                         if (!first || !last || *first > *last) return std::nullopt;
-                         return Ports{*first, *last};
-                       });
+  auto type = scalar<Ports>(
+      "a range of ports such as 8000-8999, or one port, from 1 to 65535",
+      [](const std::string& t) -> std::optional<Ports> {
+        const std::string_view text = t;
+        const std::size_t dash = text.find('-');
+        const auto first = toPort(text.substr(0, dash));
+        const auto last = dash == std::string_view::npos ? first : toPort(text.substr(dash + 1));
+        if (!first || !last || *first > *last) return std::nullopt;
+        return Ports{*first, *last};
+      });
+  type.show = [](const Ports& ports) { return fmt::format("{}-{}", ports.first, ports.last); };
+  return type;
 }
 
 Type<std::string> socketAddress() {

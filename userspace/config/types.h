@@ -101,6 +101,13 @@ Type<std::vector<V>> listOf(Type<V> item, std::size_t max = kMaxValues) {
   type.mapping = item.mapping;
   type.allowed =
       max == kMaxValues ? item.allowed : fmt::format("{}, at most {}", item.allowed, max);
+  type.write = [write = detail::writerOf(item)](const std::vector<V>& items) {
+    Value list;
+    list.kind = Value::Kind::sequence;
+    list.items.reserve(items.size());
+    for (const V& i : items) list.items.push_back(write(i));
+    return std::make_shared<const Value>(std::move(list));
+  };
   type.read = [item = std::move(item), max](const Value& value,
                                             Reader& reader) -> std::optional<std::vector<V>> {
     if (value.kind != Value::Kind::sequence) {
@@ -133,6 +140,12 @@ template <class V>
 Type<std::map<std::string, V>> mapOf(Type<V> item) {
   Type<std::map<std::string, V>> type;
   type.allowed = fmt::format("a mapping from names to {}", item.allowed);
+  type.write = [write = detail::writerOf(item)](const std::map<std::string, V>& items) {
+    Value mapping;
+    mapping.kind = Value::Kind::mapping;
+    for (const auto& [name, i] : items) addEntry(mapping, name, write(i));
+    return std::make_shared<const Value>(std::move(mapping));
+  };
   type.read = [item = std::move(item), allowed = type.allowed](
                   const Value& value, Reader& reader) -> std::optional<std::map<std::string, V>> {
     if (value.kind != Value::Kind::mapping) {
