@@ -1,12 +1,9 @@
 weir_test(weir_unit_engine engine/frame_reader_test.cc weir_engine nlohmann_json::nlohmann_json)
 target_sources(weir_unit_engine PRIVATE
-  engine/instance_lock_test.cc
-  engine/log_test.cc
   engine/kernel_counters_test.cc
   engine/manager_link_test.cc
   engine/operations_test.cc
   engine/explain_test.cc
-  engine/options_test.cc
   engine/packet_path_test.cc
   engine/queue_message_test.cc
   engine/snapshot_intake_test.cc

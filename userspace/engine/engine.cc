@@ -30,7 +30,7 @@ std::uint32_t generationOf(Generation g) { return g.value(); }
 
 }  // namespace
 
-Engine::Engine(Options options, Signals signals)
+Engine::Engine(DaemonOptions options, Signals signals)
     : options_(std::move(options)),
       signals_(std::move(signals)),
       started_(bootTime()),

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/daemon_options.h"
 #include "base/signals.h"
 #include "engine/manager_link.h"
-#include "engine/options.h"
 #include "engine/packet_thread.h"
 #include "engine/snapshot_intake.h"
 #include "engine/stats.h"
@@ -30,7 +30,7 @@ namespace weir::engine {
 class Engine {
  public:
   // `signals` must deliver SIGTERM and SIGINT.
-  Engine(Options options, Signals signals);
+  Engine(DaemonOptions options, Signals signals);
   ~Engine();
 
   // Until SIGTERM or SIGINT. The error says why the engine cannot go on.
@@ -52,7 +52,7 @@ class Engine {
   std::string statusLine() const;
   ServiceLedger::Threads threadCounters() const;
 
-  Options options_;
+  DaemonOptions options_;
   Signals signals_;
   Time started_;
 

@@ -28,7 +28,7 @@ log::Level levelOf(LogLevel level) noexcept {
 
 }  // namespace
 
-Daemon::Daemon(const Options& options, KernelState& kernel, Signals& signals)
+Daemon::Daemon(const DaemonOptions& options, KernelState& kernel, Signals& signals)
     : options_(options),
       signals_(signals),
       manager_(io_, kernel, options.runDir,

@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "base/daemon_options.h"
 #include "base/signals.h"
 #include "manager/api/http_server.h"
 #include "manager/manager.h"
-#include "manager/options.h"
 #include "weir/result.h"
 
 namespace weir::manager {
@@ -21,7 +21,7 @@ namespace weir::manager {
 class Daemon {
  public:
   // `kernel` and `signals` outlive the daemon.
-  Daemon(const Options&, KernelState& kernel, Signals& signals);
+  Daemon(const DaemonOptions&, KernelState& kernel, Signals& signals);
   ~Daemon();
 
   Status start(Configuration);
@@ -36,7 +36,7 @@ class Daemon {
   void feedWatchdog();
   std::string statusLine() const;
 
-  const Options options_;
+  const DaemonOptions options_;
   Signals& signals_;
   boost::asio::io_context io_;
   Manager manager_;

@@ -2,9 +2,10 @@
 #include <curl/curl.h>
 #include <signal.h>
 
-#include <cstdio>
 #include <iostream>
+#include <variant>
 
+#include "base/daemon_options.h"
 #include "base/instance_lock.h"
 #include "manager/daemon.h"
 #include "manager/kernel/netlink_kernel_state.h"
@@ -13,6 +14,18 @@ using namespace weir;
 using namespace weir::manager;
 
 namespace {
+
+constexpr DaemonUsage kUsage{
+    .program = "weir-manager",
+    .purpose =
+        "Decides where weir's connections go: reads the configuration, probes backends, "
+        "tells the\nkernel and the data planes. SIGHUP reads the configuration again, "
+        "SIGTERM stops.\n",
+    .configDir = "weir.yaml and conf.d/*.yaml",
+    .runDir = "sockets, lock, state of this boot",
+    .stateDir = "state that outlives a reboot",
+    .logLevel = "as weir.yaml says, else info",
+};
 
 int fail(const std::string& reason) {
   log::error("cannot start", {{"REASON", reason}});
@@ -37,20 +50,10 @@ KernelWish numbersOf(const Node& node) {
 
 int main(int argc, char* argv[]) {
   // What is asked for.
-  const auto options = parseOptions(argc, argv);
-  if (!options.ok()) {
-    std::cerr << "weir-manager: " << options.error().message << "\n\n" << usage();
-    return 2;
-  }
-  if (options->ask == Options::Ask::help) {
-    std::cout << usage();
-    return 0;
-  }
-  if (options->ask == Options::Ask::version) {
-    std::cout << "weir-manager " << WEIR_VERSION << '\n';
-    return 0;
-  }
-  log::setup("weir-manager", options->logLevel.value_or(log::Level::info), options->logFormat);
+  const auto asked = daemonOptions(kUsage, argc, argv);
+  if (const int* status = std::get_if<int>(&asked)) return *status;
+  const auto& options = std::get<DaemonOptions>(asked);
+  log::setup("weir-manager", options.logLevel.value_or(log::Level::info), options.logFormat);
 
   // Before any other thread exists.
   auto signals = Signals::block({SIGTERM, SIGINT, SIGHUP});
@@ -58,14 +61,14 @@ int main(int argc, char* argv[]) {
   curl_global_init(CURL_GLOBAL_DEFAULT);
 
   // Only one manager per run directory.
-  const auto lock = InstanceLock::acquire(options->runDir, "weir-manager");
+  const auto lock = InstanceLock::acquire(options.runDir, "weir-manager");
   if (!lock.ok()) return fail(lock.error().message);
 
   // The configuration, valid as a whole or not at all.
-  config::Loaded loaded = config::loadDirectory(options->configDir);
+  config::Loaded loaded = config::loadDirectory(options.configDir);
   show(loaded);
   if (!loaded.ok())
-    return fail("the configuration in " + options->configDir.string() +
+    return fail("the configuration in " + options.configDir.string() +
                 " has errors, listed above; weirctl check shows them too");
 
   // The kernel.
@@ -73,7 +76,7 @@ int main(int argc, char* argv[]) {
   if (!kernel.ok()) return fail(kernel.error().message);
 
   // Everything at work, until a signal ends it.
-  Daemon daemon(*options, **kernel, *signals);
+  Daemon daemon(options, **kernel, *signals);
   if (const Status started = daemon.start(std::move(loaded.configuration)); !started.ok())
     return fail(started.error().message);
   daemon.run();

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "manager/options.h"
+#include "base/daemon_options.h"
 
 #include <fmt/format.h>
 #include <getopt.h>
 
 #include <array>
+#include <cstdio>
 
-namespace weir::manager {
+namespace weir {
 
-std::string_view usage() noexcept {
-  return "usage: weir-manager [options]\n"
-         "Decides where weir's connections go: reads the configuration, probes backends, tells "
-         "the\n"
-         "kernel and the data planes. SIGHUP reads the configuration again, SIGTERM stops.\n"
-         "\n"
-         "  --config-dir DIR     weir.yaml and conf.d/*.yaml (/etc/weir)\n"
-         "  --run-dir DIR        sockets, lock, state of this boot (/run/weir)\n"
-         "  --state-dir DIR      state that outlives a reboot (/var/lib/weir)\n"
-         "  --log-level LEVEL    error, warning, info or debug (as weir.yaml says, else info)\n"
-         "  --log-format FORMAT  text or json (text)\n"
-         "  --help, --version\n";
+std::string usageText(const DaemonUsage& usage) {
+  return fmt::format(
+      "usage: {} [options]\n"
+      "{}\n"
+      "  --config-dir DIR     {} (/etc/weir)\n"
+      "  --run-dir DIR        {} (/run/weir)\n"
+      "  --state-dir DIR      {} (/var/lib/weir)\n"
+      "  --log-level LEVEL    error, warning, info or debug ({})\n"
+      "  --log-format FORMAT  text or json (text)\n"
+      "  --help, --version\n",
+      usage.program, usage.purpose, usage.configDir, usage.runDir, usage.stateDir, usage.logLevel);
 }
 
-Result<Options> parseOptions(int argc, char* const argv[]) {
+Result<DaemonOptions> parseDaemonOptions(int argc, char* const argv[]) {
   enum Key { configDir = 1, runDir, stateDir, logLevel, logFormat, help, version };
   static constexpr std::array<option, 8> kOptions{{
       {"config-dir", required_argument, nullptr, configDir},
@@ -34,7 +34,7 @@ Result<Options> parseOptions(int argc, char* const argv[]) {
       {"version", no_argument, nullptr, version},
       {nullptr, 0, nullptr, 0},
   }};
-  Options options;
+  DaemonOptions options;
   ::optind = 0;  // parse from the start, also on a second call
   ::opterr = 0;
   for (int key; (key = ::getopt_long(argc, argv, ":", kOptions.data(), nullptr)) != -1;) {
@@ -61,10 +61,10 @@ Result<Options> parseOptions(int argc, char* const argv[]) {
         break;
       }
       case help:
-        options.ask = Options::Ask::help;
+        options.ask = DaemonOptions::Ask::help;
         return options;
       case version:
-        options.ask = Options::Ask::version;
+        options.ask = DaemonOptions::Ask::version;
         return options;
       case ':':
         return Error{fmt::format("{} needs a value", argv[::optind - 1])};
@@ -76,4 +76,24 @@ Result<Options> parseOptions(int argc, char* const argv[]) {
   return options;
 }
 
-}  // namespace weir::manager
+std::variant<DaemonOptions, int> daemonOptions(const DaemonUsage& usage, int argc,
+                                               char* const argv[]) {
+  auto options = parseDaemonOptions(argc, argv);
+  if (!options) {
+    fmt::print(stderr, "{}: {}\n\n{}", usage.program, options.error().message, usageText(usage));
+    return 2;
+  }
+  switch (options->ask) {
+    case DaemonOptions::Ask::help:
+      fmt::print("{}", usageText(usage));
+      return 0;
+    case DaemonOptions::Ask::version:
+      fmt::print("{} {}\n", usage.program, WEIR_VERSION);
+      return 0;
+    case DaemonOptions::Ask::run:
+      break;
+  }
+  return std::move(*options);
+}
+
+}  // namespace weir

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine/options.h"
+#include "base/daemon_options.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace weir::engine {
+namespace weir {
 namespace {
 
-Result<Options> parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "weir-engine");
+Result<DaemonOptions> parse(std::vector<std::string> words) {
+  words.insert(words.begin(), "weir-program");
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  return parseOptions(static_cast<int>(words.size()), argv.data());
+  return parseDaemonOptions(static_cast<int>(words.size()), argv.data());
 }
 
-TEST(Options, C4_DefaultsAreTheInstalledPlaces) {
+TEST(DaemonOptions, C4_DefaultsAreTheInstalledPlaces) {
   const auto options = parse({});
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options.value().configDir, "/etc/weir");
@@ -25,7 +25,7 @@ TEST(Options, C4_DefaultsAreTheInstalledPlaces) {
   EXPECT_EQ(options.value().stateDir, "/var/lib/weir");
 }
 
-TEST(Options, C4_DirectoriesAreTaken) {
+TEST(DaemonOptions, C4_DirectoriesAreTaken) {
   const auto options = parse({"--run-dir", "/a", "--config-dir=/b", "--state-dir", "/c",
                               "--log-level=debug", "--log-format", "json"});
   ASSERT_TRUE(options.ok());
@@ -36,12 +36,12 @@ TEST(Options, C4_DirectoriesAreTaken) {
   EXPECT_EQ(options.value().logFormat, log::Format::json);
 }
 
-TEST(Options, HelpAndVersion) {
-  EXPECT_EQ(parse({"--help"}).value().ask, Options::Ask::help);
-  EXPECT_EQ(parse({"--version"}).value().ask, Options::Ask::version);
+TEST(DaemonOptions, HelpAndVersion) {
+  EXPECT_EQ(parse({"--help"}).value().ask, DaemonOptions::Ask::help);
+  EXPECT_EQ(parse({"--version"}).value().ask, DaemonOptions::Ask::version);
 }
 
-TEST(Options, WrongUsageNamesTheArgument) {
+TEST(DaemonOptions, WrongUsageNamesTheArgument) {
   const auto complaint = [](std::vector<std::string> words) {
     const auto options = parse(std::move(words));
     return options ? std::string() : options.error().message;
@@ -54,4 +54,4 @@ TEST(Options, WrongUsageNamesTheArgument) {
 }
 
 }  // namespace
-}  // namespace weir::engine
+}  // namespace weir

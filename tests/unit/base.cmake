@@ -1,0 +1,4 @@
+weir_test(weir_unit_base base/daemon_options_test.cc weir_base nlohmann_json::nlohmann_json)
+target_sources(weir_unit_base PRIVATE
+  base/instance_lock_test.cc
+  base/log_test.cc)
