@@ -23,13 +23,13 @@ void PacketPath::decide(const World& world, std::span<const QueuedPacket> packet
       continue;
     }
     verdicts.add(packets[i].id,
-                 verdictOf(weir::decide(world, *table_, prepared_[i], now), packets[i].mark));
+                 verdictOf(weir::decide(world, *table_, prepared_[i], now), packets[i]));
   }
   counters_->packets.add(packets.size());
   counters_->bytes.add(bytes);
 }
 
-Verdict PacketPath::verdictOf(const Decision& decision, std::uint32_t oldMark) noexcept {
+Verdict PacketPath::verdictOf(const Decision& decision, const QueuedPacket& packet) noexcept {
   switch (decision.action) {
     case Action::pass:
       counters_->passed.add(1);
@@ -42,7 +42,20 @@ Verdict PacketPath::verdictOf(const Decision& decision, std::uint32_t oldMark) n
     case Action::forward:
       break;
   }
+  countForwarded(decision, packet.trueLength);
+  return {true, true, (packet.mark & ~mask_) | (decision.mark.value() & mask_)};
+}
+
+void PacketPath::countForwarded(const Decision& decision, std::uint64_t bytes) noexcept {
   ServiceCounters& service = counters_->service(decision.service->snapshot().id);
+  BackendCounters* const backends = counters_->backendsOf(service);
+  BackendCounters* const backend =
+      backends == nullptr ? nullptr : backends + decision.backend.value();
+  service.bytes.add(bytes);
+  if (backend != nullptr) {
+    backend->packets.add(1);
+    backend->bytes.add(bytes);
+  }
   switch (decision.connection) {
     case ConnectionState::known:
       counters_->forwardedKnown.add(1);
@@ -51,6 +64,7 @@ Verdict PacketPath::verdictOf(const Decision& decision, std::uint32_t oldMark) n
     case ConnectionState::fresh:
       counters_->forwardedNew.add(1);
       service.fresh.add(1);
+      if (backend != nullptr) backend->fresh.add(1);
       break;
     case ConnectionState::related:
       counters_->forwardedRelated.add(1);
@@ -59,7 +73,6 @@ Verdict PacketPath::verdictOf(const Decision& decision, std::uint32_t oldMark) n
     case ConnectionState::none:
       break;
   }
-  return {true, true, (oldMark & ~mask_) | (decision.mark.value() & mask_)};
 }
 
 void PacketPath::countMalformed(Malformed kind) noexcept {

@@ -29,7 +29,8 @@ class PacketPath {
   void decide(const World&, std::span<const QueuedPacket>, Time now, VerdictWriter&) noexcept;
 
  private:
-  Verdict verdictOf(const Decision&, std::uint32_t oldMark) noexcept;
+  Verdict verdictOf(const Decision&, const QueuedPacket&) noexcept;
+  void countForwarded(const Decision&, std::uint64_t bytes) noexcept;
   void countMalformed(Malformed) noexcept;
 
   TrackingTable* table_;

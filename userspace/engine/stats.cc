@@ -84,6 +84,20 @@ Json tableJson(const TrackingTable* table) {
             {"ipv6", TrackingTable::bytesPerFlow(Family::ipv6)}}}};
 }
 
+Json backendsJson(const ServiceSnapshot& service, const ServiceLedger& ledger,
+                  const ServiceLedger::Threads& threads) {
+  Json list = Json::array();
+  for (const auto& backend : service.backends) {
+    const auto totals = ledger.of(service.id, backend.slot, threads);
+    list.push_back({{"group", backend.group},
+                    {"backend", backend.endpoint},
+                    {"new", totals.fresh},
+                    {"packets", totals.packets},
+                    {"bytes", totals.bytes}});
+  }
+  return list;
+}
+
 Json servicesJson(const StatsInput& input) {
   Json list = Json::array();
   if (input.world == nullptr || input.ledger == nullptr) return list;
@@ -96,7 +110,9 @@ Json servicesJson(const StatsInput& input) {
                     {"new", totals.fresh},
                     {"known", totals.known},
                     {"related", totals.related},
-                    {"dropped", totals.dropped}});
+                    {"dropped", totals.dropped},
+                    {"bytes", totals.bytes},
+                    {"backends", backendsJson(service->snapshot(), *input.ledger, threads)}});
   }
   return list;
 }
@@ -107,8 +123,18 @@ void ServiceLedger::observe(const World& world, const Threads& threads) {
   for (const auto& service : world.services()) {
     if (!service) continue;
     Account& account = accounts_[service->snapshot().id];
-    if (account.name == service->snapshot().name) continue;
-    account = {service->snapshot().name, sum(service->snapshot().id, threads)};
+    if (account.name != service->snapshot().name)
+      account = {service->snapshot().name, sum(service->snapshot().id, threads), {}};
+    observe(account, service->snapshot(), threads);
+  }
+}
+
+void ServiceLedger::observe(Account& account, const ServiceSnapshot& service,
+                            const Threads& threads) {
+  for (const auto& backend : service.backends) {
+    BackendAccount& known = account.backends[backend.slot];
+    if (known.group == backend.group && known.endpoint == backend.endpoint) continue;
+    known = {backend.group, backend.endpoint, sum(service.id, backend.slot, threads)};
   }
 }
 
@@ -120,6 +146,22 @@ ServiceLedger::Totals ServiceLedger::of(ServiceId id, const Threads& threads) co
     totals.known -= baseline.known;
     totals.related -= baseline.related;
     totals.dropped -= baseline.dropped;
+    totals.bytes -= baseline.bytes;
+  }
+  return totals;
+}
+
+ServiceLedger::BackendTotals ServiceLedger::of(ServiceId id, BackendSlot slot,
+                                               const Threads& threads) const {
+  BackendTotals totals = sum(id, slot, threads);
+  const auto account = accounts_.find(id);
+  if (account == accounts_.end()) return totals;
+  if (const auto found = account->second.backends.find(slot);
+      found != account->second.backends.end()) {
+    const BackendTotals& baseline = found->second.baseline;
+    totals.fresh -= baseline.fresh;
+    totals.packets -= baseline.packets;
+    totals.bytes -= baseline.bytes;
   }
   return totals;
 }
@@ -132,6 +174,21 @@ ServiceLedger::Totals ServiceLedger::sum(ServiceId id, const Threads& threads) {
     totals.known += c.known.value();
     totals.related += c.related.value();
     totals.dropped += c.dropped.value();
+    totals.bytes += c.bytes.value();
+  }
+  return totals;
+}
+
+ServiceLedger::BackendTotals ServiceLedger::sum(ServiceId id, BackendSlot slot,
+                                                const Threads& threads) {
+  BackendTotals totals;
+  for (const ThreadCounters* thread : threads) {
+    const BackendCounters* backends = thread->backends(id);
+    if (backends == nullptr) continue;
+    const BackendCounters& c = backends[slot.value()];
+    totals.fresh += c.fresh.value();
+    totals.packets += c.packets.value();
+    totals.bytes += c.bytes.value();
   }
   return totals;
 }

@@ -13,14 +13,18 @@
 //    "table": {"entries": 5, "capacity": 1310720, "recovered": 0, "inserted": 5, "replaced": 0,
 //              "expired": 0, "evictedOnlySyn": 0, "evictedEstablished": 0,
 //              "bytesPerFlow": {"ipv4": 40.0, "ipv6": 72.0}},
-//    "services": [{"service": "web", "new": 1, "known": 2, "related": 0, "dropped": 0}]}
+//    "services": [{"service": "web", "new": 1, "known": 2, "related": 0, "dropped": 0,
+//                   "bytes": 180,
+//                   "backends": [{"group": "web-a", "backend": "10.2.0.11", "new": 1,
+//                                 "packets": 3, "bytes": 180}]}]}
 //
 //   QUEUE COUNTERS: "packets", "bytes", "forwarded": {"new", "known", "related"}, "passed",
 //   "dropped": {label: n}, "malformed": {label: n}, "batches", "receiveErrors", "sendErrors",
 //   "verdictErrors", "unreadable"
 //
 // Before the first synchronisation "threads" and "services" are empty and "table" is null. A
-// service counts from when the engine first heard of it under its name.
+// service counts from when the engine first heard of it under its name, a backend from when it
+// first heard of it in that service.
 #pragma once
 
 #include <chrono>
@@ -38,25 +42,36 @@
 
 namespace weir::engine {
 
-// Sums and baselines of services' counters. A ServiceId that is given to another service must not
-// bring along what was counted for the one before.
+// Sums and baselines of the counters of services and their backends. A ServiceId or a slot that is
+// given to another must not bring along what was counted for the one before.
 class ServiceLedger {
  public:
   struct Totals {
-    std::uint64_t fresh = 0, known = 0, related = 0, dropped = 0;
+    std::uint64_t fresh = 0, known = 0, related = 0, dropped = 0, bytes = 0;
+  };
+  struct BackendTotals {
+    std::uint64_t fresh = 0, packets = 0, bytes = 0;
   };
   using Threads = std::vector<const ThreadCounters*>;
 
   // Control thread, whenever a world was published.
   void observe(const World&, const Threads&);
   Totals of(ServiceId, const Threads&) const;
+  BackendTotals of(ServiceId, BackendSlot, const Threads&) const;
 
  private:
+  struct BackendAccount {
+    std::string group, endpoint;
+    BackendTotals baseline;
+  };
   struct Account {
     std::string name;
     Totals baseline;
+    std::map<BackendSlot, BackendAccount> backends;
   };
   static Totals sum(ServiceId, const Threads&);
+  static BackendTotals sum(ServiceId, BackendSlot, const Threads&);
+  static void observe(Account&, const ServiceSnapshot&, const Threads&);
   std::map<ServiceId, Account> accounts_;
 };
 

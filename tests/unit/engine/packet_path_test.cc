@@ -46,6 +46,12 @@ TEST_F(PacketPathTest, ForwardedPacketGetsTheMarkOfItsBackend) {
   EXPECT_EQ(counters_.forwardedKnown.value(), 1u);
   EXPECT_EQ(counters_.service(test::kWeb).fresh.value(), 1u);
   EXPECT_EQ(counters_.service(test::kWeb).known.value(), 1u);
+  EXPECT_EQ(counters_.service(test::kWeb).bytes.value(), 2 * webPacket(1).size());
+  const BackendCounters* backends = counters_.backends(test::kWeb);
+  ASSERT_NE(backends, nullptr);
+  EXPECT_EQ(backends[0].fresh.value(), 1u);
+  EXPECT_EQ(backends[0].packets.value(), 2u);
+  EXPECT_EQ(backends[0].bytes.value(), 2 * webPacket(1).size());
   EXPECT_EQ(counters_.packets.value(), 2u);
   EXPECT_EQ(counters_.bytes.value(), 2 * webPacket(1).size());
 }

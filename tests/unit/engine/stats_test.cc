@@ -47,6 +47,10 @@ TEST(Stats, SumsThreadsAndShowsTheKernelsCounters) {
   EXPECT_EQ(stats["totals"]["malformed"].size(), kMalformedKinds - 1);
   EXPECT_EQ(stats["table"]["capacity"], table.capacity());
   EXPECT_EQ(stats["services"][0]["service"], "web");
+  EXPECT_EQ(
+      stats["services"][0]["backends"][1],
+      (Json{
+          {"group", "web-a"}, {"backend", "10.2.0.12"}, {"new", 0}, {"packets", 0}, {"bytes", 0}}));
 }
 
 TEST(Stats, BeforeTheFirstSynchronisation) {
@@ -81,6 +85,33 @@ TEST(ServiceLedger, AnotherServiceOfTheSameIdStartsAtZero) {
   a.service(test::kWeb).known.add(1);
   ledger.observe(*test::worldOf({other}), {&a});
   EXPECT_EQ(ledger.of(test::kWeb, {&a}).known, 1u);
+}
+
+TEST(ServiceLedger, ABackendOfTheSameSlotStartsAtZero) {
+  ThreadCounters a, b;
+  ServiceLedger ledger;
+  const BackendSlot slot(1);
+  ledger.observe(*test::webWorld(), {&a, &b});
+  EXPECT_EQ(ledger.of(test::kWeb, slot, {&a, &b}).packets, 0u);
+  a.backendsOf(a.service(test::kWeb))[1].packets.add(3);
+  b.backendsOf(b.service(test::kWeb))[1].packets.add(4);
+  b.backendsOf(b.service(test::kWeb))[1].bytes.add(100);
+  EXPECT_EQ(ledger.of(test::kWeb, slot, {&a, &b}).packets, 7u);
+  EXPECT_EQ(ledger.of(test::kWeb, slot, {&a, &b}).bytes, 100u);
+
+  ServiceSnapshot changed = test::webService(2, 2);
+  changed.backends[1].endpoint = "10.2.0.99";
+  ledger.observe(*test::worldOf({changed}), {&a, &b});
+  EXPECT_EQ(ledger.of(test::kWeb, slot, {&a, &b}).packets, 0u);
+  a.backendsOf(a.service(test::kWeb))[1].packets.add(1);
+  EXPECT_EQ(ledger.of(test::kWeb, slot, {&a, &b}).packets, 1u);
+}
+
+TEST(ThreadCounters, HaveRoomForEverySlot) {
+  ThreadCounters counters;
+  EXPECT_EQ(counters.backends(test::kWeb), nullptr);
+  counters.backendsOf(counters.service(test::kWeb))[0xffff].fresh.add(1);
+  EXPECT_EQ(counters.backends(test::kWeb)[0xffff].fresh.value(), 1u);
 }
 
 TEST(ThreadCounters, HaveRoomForEveryServiceId) {
