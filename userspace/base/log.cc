@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <ctime>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/journal.h"
+#include "base/log_limiter.h"
 
 namespace weir::log {
 
@@ -67,6 +71,8 @@ std::string timestamp() {
                      sinceEpoch.count() % 1000);
 }
 
+using Fields = std::vector<Field>;
+
 bool isPlain(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return c > ' ' && c != '"' && c != '\\' && c != 0x7f;
@@ -93,10 +99,8 @@ void appendQuoted(std::string& line, std::string_view text) {
   line += '"';
 }
 
-std::string textLine(Level level, std::string_view message, std::initializer_list<Field> fields) {
-  const Settings& s = settings();
-  std::string line = s.journal ? fmt::format("<{}>", priority(level))
-                               : fmt::format("{} {} {}: ", timestamp(), s.program, name(level));
+std::string sentence(std::string_view message, const Fields& fields) {
+  std::string line;
   appendEscaped(line, message);
   for (const auto& [key, value] : fields) {
     line += ' ';
@@ -107,19 +111,47 @@ std::string textLine(Level level, std::string_view message, std::initializer_lis
     else
       appendQuoted(line, value);
   }
-  line += '\n';
   return line;
 }
 
-std::string jsonLine(Level level, std::string_view message, std::initializer_list<Field> fields) {
+// The prefix that tells the journal the priority of a line on standard error.
+std::string journalPrefix(Level level) {
+  return settings().journal ? fmt::format("<{}>", priority(level)) : std::string();
+}
+
+std::string textLine(Level level, std::string_view message, const Fields& fields) {
+  const Settings& s = settings();
+  const std::string prefix = s.journal
+                                 ? journalPrefix(level)
+                                 : fmt::format("{} {} {}: ", timestamp(), s.program, name(level));
+  return prefix + sentence(message, fields) + '\n';
+}
+
+std::string jsonLine(Level level, std::string_view message, const Fields& fields) {
   const Settings& s = settings();
   nlohmann::ordered_json object{
       {"time", timestamp()}, {"level", name(level)}, {"program", s.program}, {"message", message}};
   for (const auto& [key, value] : fields) object[std::string(key)] = value;
-  std::string line = s.journal ? fmt::format("<{}>", priority(level)) : std::string();
+  std::string line = journalPrefix(level);
   line += object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   line += '\n';
   return line;
+}
+
+// Whom a line is about; other fields (a reason, a duration) differ from time to time.
+bool saysWhom(std::string_view key) {
+  return key == "SERVICE" || key == "GROUP" || key == "BACKEND" || key == "TARGET" ||
+         key == "PROGRAM" || key == "QUEUE";
+}
+
+LogLimiter::Answer admit(std::string_view message, const Fields& fields) {
+  static std::mutex mutex;
+  static LogLimiter limiter;
+  std::string kind(message);
+  for (const auto& [key, value] : fields)
+    if (saysWhom(key)) kind += fmt::format("\n{}={}", key, value);
+  const std::lock_guard lock(mutex);
+  return limiter.admit(kind, LogLimiter::Clock::now());
 }
 
 }  // namespace
@@ -137,13 +169,25 @@ std::optional<Format> parseFormat(std::string_view text) noexcept {
 }
 
 void setup(std::string_view program, Level level, Format format) {
-  settings() = {std::string(program), level, format, std::getenv("JOURNAL_STREAM") != nullptr};
+  settings() = {std::string(program), level, format, stderrIsJournal()};
 }
 
-void write(Level level, std::string_view message, std::initializer_list<Field> fields) {
-  if (level > settings().level) return;
-  const std::string line = settings().format == Format::json ? jsonLine(level, message, fields)
-                                                             : textLine(level, message, fields);
+void write(Level level, std::string_view message, std::initializer_list<Field> given) {
+  const Settings& s = settings();
+  if (level > s.level) return;
+  Fields fields(given);
+  const auto answer = admit(message, fields);
+  if (!answer.write) return;
+  if (answer.suppressed != 0)
+    fields.emplace_back("LEFT_OUT", fmt::format("{} lines like this before", answer.suppressed));
+  if (answer.last)
+    fields.emplace_back("LIMIT", fmt::format("more lines like this are left out for up to {} s",
+                                             LogLimiter::kWindow.count()));
+  if (s.journal && s.format == Format::text &&
+      sendToJournal(priority(level), s.program, sentence(message, fields), fields))
+    return;
+  const std::string line = s.format == Format::json ? jsonLine(level, message, fields)
+                                                    : textLine(level, message, fields);
   // One call per line, so that lines of several threads do not mix. Nobody to tell if it fails.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }

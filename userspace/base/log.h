@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// One line per event on standard error, with fields; systemd's journal gets priority prefixes
-// (sd-daemon "<N>") when JOURNAL_STREAM is set. Levels:
+// One line per event on standard error, with fields. Under systemd the journal gets the entry with
+// its fields as fields, or, in the JSON format, lines with priority prefixes (sd-daemon "<N>").
+// Of lines that say the same about the same (LogLimiter), the first 20 in 10 s are written, the
+// next one after that tells how many were left out. Levels:
 //   error    something weir promised does not hold until someone acts
 //   warning  something weir promised is at risk, or an input was refused
 //   info     a state change an operator may look for later (start, reload, transitions)

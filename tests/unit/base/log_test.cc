@@ -6,6 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/log_limiter.h"
+#include "unit/base/journal_stream.h"
+
 namespace weir {
 namespace {
 
@@ -58,13 +61,33 @@ TEST_F(LogTest, JsonLineIsOneObject) {
   EXPECT_EQ(object["QUEUE"], "8100");
 }
 
-TEST_F(LogTest, JournalGetsPriorities) {
-  ::setenv("JOURNAL_STREAM", "8:1", 1);
-  log::setup("weir-test", log::Level::info, log::Format::text);
-  ::unsetenv("JOURNAL_STREAM");
+TEST_F(LogTest, JsonLinesInTheJournalHavePriorities) {
   testing::internal::CaptureStderr();
+  test::pretendStderrIsJournal();
+  log::setup("weir-test", log::Level::info, log::Format::json);
+  ::unsetenv("JOURNAL_STREAM");
   log::error("bad");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "<3>bad\n");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::StartsWith("<3>{"));
+}
+
+TEST_F(LogTest, AnotherProgramsJournalStreamIsNotOurs) {
+  testing::internal::CaptureStderr();
+  ::setenv("JOURNAL_STREAM", "8:1", 1);
+  log::setup("weir-test", log::Level::info, log::Format::json);
+  ::unsetenv("JOURNAL_STREAM");
+  log::error("bad");
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::StartsWith("{"));
+}
+
+TEST_F(LogTest, ALineThatRepeatsIsLeftOutAfterTheFirstFew) {
+  const auto lines = written(log::Level::info, log::Format::text, [] {
+    for (int i = 0; i < 100; ++i)
+      log::warning("probe socket failed", {{"REASON", std::to_string(i)}});
+    log::warning("probe socket failed", {{"BACKEND", "10.0.0.2"}});
+  });
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), log::LogLimiter::kBurst + 1);
+  EXPECT_THAT(lines, testing::HasSubstr("REASON=19 LIMIT=\"more lines like this are left out"));
+  EXPECT_THAT(lines, testing::HasSubstr("BACKEND=10.0.0.2"));
 }
 
 TEST_F(LogTest, WordsOfTheCommandLine) {
