@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "manager/clock.h"
 #include "manager/kernel_wish.h"
 
 namespace weir::manager {
@@ -29,7 +30,10 @@ void Publisher::publish(KernelWish wish, std::vector<SnapshotMessage> changes) {
     applyToKernel(both, KernelState::Prune::keepOld);
   }
   for (const auto& message : changes) generation_ = std::max(generation_, generationOf(message));
-  if (!changes.empty()) dataPlanes_.broadcast(changes);
+  if (!changes.empty()) {
+    dataPlanes_.broadcast(changes);
+    publishedAt_ = now();
+  }
   if (!pruneDue_) return;
   confirmation_.expires_after(kConfirmationLimit);
   confirmation_.async_wait([this](const boost::system::error_code& error) {

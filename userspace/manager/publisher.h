@@ -47,6 +47,8 @@ class Publisher {
 
   // The highest generation sent to data planes.
   Generation generation() const noexcept { return generation_; }
+  // When something was last sent to data planes; nullopt: never.
+  std::optional<Time> publishedAt() const noexcept { return publishedAt_; }
   const Counters& counters() const noexcept { return counters_; }
 
  private:
@@ -60,6 +62,7 @@ class Publisher {
   std::optional<KernelWish> inKernel_;  // nullopt: not known to be anything
   bool pruneDue_ = false;               // the kernel may hold more than the wish
   Generation generation_;
+  std::optional<Time> publishedAt_;
   Counters counters_;
 };
 

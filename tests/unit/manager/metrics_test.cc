@@ -57,6 +57,7 @@ TEST(Metrics, ServicesAndBackends) {
   EXPECT_THAT(text, HasSubstr("weir_service_eligible_backends{service=\"web\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("weir_service_last_resort{service=\"web\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("weir_engine_up 0\n"));
+  EXPECT_THAT(text, HasSubstr("\nweir_snapshot_age_seconds 0"));
 }
 
 TEST(Metrics, TheEnginesCountersArePassedThrough) {
@@ -68,7 +69,9 @@ TEST(Metrics, TheEnginesCountersArePassedThrough) {
     "totals": {"packets": 10, "bytes": 900, "forwarded": {"new": 1, "known": 5, "related": 0},
                "passed": 1, "dropped": {"no_eligible_backend": 2}, "malformed": {"truncated": 1}},
     "table": {"entries": 5, "capacity": 100},
-    "services": [{"service": "web", "new": 1, "known": 5, "related": 0, "dropped": 2}]})");
+    "services": [{"service": "web", "new": 1, "known": 5, "related": 0, "dropped": 2,
+                  "bytes": 700, "backends": [{"group": "web-a", "backend": "10.2.0.11", "new": 1,
+                                              "packets": 6, "bytes": 700}]}]})");
   checkFormat(text);
   for (const char* line : {"weir_engine_up 1", "weir_packets_total 10",
                            "weir_packets_dropped_total{reason=\"no_eligible_backend\"} 2",
@@ -76,7 +79,10 @@ TEST(Metrics, TheEnginesCountersArePassedThrough) {
                            "weir_queue_bound{queue=\"8100\"} 1",
                            "weir_queue_dropped_total{queue=\"8100\",reason=\"socket_full\"} 4",
                            "weir_tracking_entries 5",
-                           "weir_service_packets_total{service=\"web\",connection=\"known\"} 5"})
+                           "weir_service_packets_total{service=\"web\",connection=\"known\"} 5",
+                           "weir_service_bytes_total{service=\"web\"} 700",
+                           "weir_backend_packets_total{service=\"web\",group=\"web-a\","
+                           "backend=\"10.2.0.11\"} 6"})
     EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));
 }
 

@@ -79,14 +79,30 @@ void addTable(MetricsText& text, const json& stats) {
       .sample({{"state", "established"}}, numberAt(stats, "/table/evictedEstablished"));
 }
 
-void addServices(MetricsText& text, const json& stats) {
-  const auto services = stats.find("services");
-  if (services == stats.end() || !services->is_array()) return;
+void addServices(MetricsText& text, const json& services) {
   text.family("weir_service_packets_total", "counter", "Packets of a service.");
-  for (const json& service : *services)
+  for (const json& service : services)
     for (const char* kind : {"new", "known", "related", "dropped"})
       text.sample({{"service", service.value("service", "")}, {"connection", kind}},
                   service.value(kind, 0.0));
+  text.family("weir_service_bytes_total", "counter", "Bytes of a service's forwarded packets.");
+  for (const json& service : services)
+    text.sample({{"service", service.value("service", "")}}, service.value("bytes", 0.0));
+}
+
+void addBackends(MetricsText& text, const json& services) {
+  const auto family = [&](std::string_view name, const char* member, std::string_view help) {
+    text.family(name, "counter", help);
+    for (const json& service : services)
+      for (const json& backend : service.value("backends", json::array()))
+        text.sample({{"service", service.value("service", "")},
+                     {"group", backend.value("group", "")},
+                     {"backend", backend.value("backend", "")}},
+                    backend.value(member, 0.0));
+  };
+  family("weir_backend_connections_total", "new", "Connections that were given to a backend.");
+  family("weir_backend_packets_total", "packets", "Packets sent to a backend.");
+  family("weir_backend_bytes_total", "bytes", "Bytes of these packets.");
 }
 
 }  // namespace
@@ -99,7 +115,9 @@ void addEngine(MetricsText& text, const std::optional<std::string>& stats) {
   addPackets(text, parsed);
   addQueues(text, parsed);
   addTable(text, parsed);
-  addServices(text, parsed);
+  const json services = parsed.value("services", json::array());
+  addServices(text, services);
+  addBackends(text, services);
 }
 
 }  // namespace weir::manager

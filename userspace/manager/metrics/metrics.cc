@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "manager/clock.h"
 #include "manager/manager.h"
 #include "manager/metrics/engine_metrics.h"
 #include "manager/metrics/text.h"
@@ -58,6 +59,10 @@ void addManager(MetricsText& text, Manager& manager) {
       .sample({}, static_cast<double>(manager.uptime().count()));
   text.family("weir_snapshot_generation", "gauge", "The newest generation sent to data planes.")
       .sample({}, manager.publisher().generation().value());
+  text.family("weir_snapshot_age_seconds", "gauge",
+              "Time since decisions last changed and were sent to data planes.");
+  if (const auto published = manager.publisher().publishedAt())
+    text.sample({}, std::chrono::duration<double>(now() - *published).count());
   text.family("weir_data_plane_applied_generation", "gauge",
               "The newest generation in effect in a connected data plane.");
   for (const auto& plane : manager.dataPlanes().dataPlanes())
