@@ -88,7 +88,7 @@ enum class ServiceProtocol : std::uint8_t { tcp, udp, unspecified };
 struct ServiceBackend {
   std::string group;
   bool failover = false;
-  GroupCapacity capacity;  // proxy schemes
+  GroupCapacity capacity{};  // proxy schemes
   friend bool operator==(const ServiceBackend&, const ServiceBackend&) = default;
 };
 

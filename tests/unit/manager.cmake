@@ -6,6 +6,7 @@ if(TARGET weir_manager)
     manager/http_server_test.cc
     manager/kernel_wish_test.cc
     manager/manager_test.cc
+    manager/metrics_reference_test.cc
     manager/metrics_test.cc
     manager/monitor_test.cc
     manager/probe_test.cc
@@ -13,6 +14,7 @@ if(TARGET weir_manager)
     manager/schedule_test.cc
     manager/snapshot_server_test.cc
     manager/state_file_test.cc)
+  target_compile_definitions(weir_unit_manager PRIVATE WEIR_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_link_libraries(weir_unit_manager PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
 endif()
 if(TARGET weir_cli)

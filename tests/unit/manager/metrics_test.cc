@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 #include <sstream>
 
@@ -22,12 +23,34 @@ TEST(MetricsText, LabelValuesAreEscaped) {
             "# HELP weir_x Help.\n# TYPE weir_x gauge\nweir_x{a=\"q\\\"b\\\\c\\nd\",b=\"\"} 1.5\n");
 }
 
+TEST(MetricsText, HistogramSumsUpFromTheFirstBucket) {
+  MetricsText text;
+  const std::array<double, 2> bounds{0.001, 0.25};
+  const std::array<std::uint64_t, 3> counts{2, 1, 4};
+  text.family("weir_x", "histogram", "Help.").histogram({{"a", "b"}}, bounds, counts, 7.5);
+  EXPECT_EQ(std::move(text).take(),
+            "# HELP weir_x Help.\n# TYPE weir_x histogram\n"
+            "weir_x_bucket{a=\"b\",le=\"0.001\"} 2\n"
+            "weir_x_bucket{a=\"b\",le=\"0.25\"} 3\n"
+            "weir_x_bucket{a=\"b\",le=\"+Inf\"} 7\n"
+            "weir_x_sum{a=\"b\"} 7.5\nweir_x_count{a=\"b\"} 7\n");
+}
+
+// The family that a sample's line belongs to by its name.
+std::string familyOf(const std::string& line, const std::string& type) {
+  std::string name = line.substr(0, line.find_first_of("{ "));
+  if (type != "histogram") return name;
+  for (const std::string_view suffix : {"_bucket", "_sum", "_count"})
+    if (name.ends_with(suffix)) return name.substr(0, name.size() - suffix.size());
+  return name;
+}
+
 // Every sample belongs to the family begun last, no family and no series stands twice, counters
 // end in _total.
 void checkFormat(const std::string& text) {
   std::istringstream lines(text);
   std::set<std::string> families, series;
-  std::string family;
+  std::string family, type;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string first, second, third, fourth;
@@ -38,9 +61,10 @@ void checkFormat(const std::string& text) {
       family = third;
     } else if (first == "#") {
       EXPECT_EQ(third, family);
-      EXPECT_EQ(fourth == "counter", family.ends_with("_total")) << family;
+      type = fourth;
+      EXPECT_EQ(type == "counter", family.ends_with("_total")) << family;
     } else {
-      EXPECT_EQ(line.substr(0, line.find_first_of("{ ")), family);
+      EXPECT_EQ(familyOf(line, type), family);
       EXPECT_TRUE(series.insert(line.substr(0, line.rfind(' '))).second) << line;
     }
   }
