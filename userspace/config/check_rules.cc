@@ -7,44 +7,15 @@
 #include <unordered_map>
 
 #include "config/checks.h"
+#include "config/schemes.h"
 #include "config/words.h"
+#include "weir/model_words.h"
 
 namespace weir::config {
 namespace {
 
 std::string_view toString(Family family) noexcept {
   return family == Family::ipv4 ? "IPv4" : "IPv6";
-}
-
-std::string_view toString(LoadBalancingScheme scheme) noexcept {
-  switch (scheme) {
-    case LoadBalancingScheme::internal:
-      return "INTERNAL";
-    case LoadBalancingScheme::external:
-      return "EXTERNAL";
-    case LoadBalancingScheme::internalManaged:
-      return "INTERNAL_MANAGED";
-    case LoadBalancingScheme::externalManaged:
-      return "EXTERNAL_MANAGED";
-  }
-  return "";
-}
-
-std::string_view toString(ServiceProtocol protocol) noexcept {
-  switch (protocol) {
-    case ServiceProtocol::tcp:
-      return "TCP";
-    case ServiceProtocol::udp:
-      return "UDP";
-    case ServiceProtocol::unspecified:
-      return "UNSPECIFIED";
-  }
-  return "";
-}
-
-// Protocols that a forwarding rule may have; none is L3_DEFAULT.
-std::string_view ruleProtocolName(Protocol protocol) noexcept {
-  return protocol == Protocol::none ? "L3_DEFAULT" : protocol == Protocol::tcp ? "TCP" : "UDP";
 }
 
 // Endpoints of a group that have no address of a family.
@@ -192,6 +163,25 @@ class OverlapCheck {
   std::map<std::pair<Address, Protocol>, std::vector<Claim>> claims_;
 };
 
+// A passthrough rule for every protocol takes the packets of the address, those of a proxy's ports
+// too, whose connections end here (X1.2).
+void checkBesideProxies(const Draft& draft, Problems& problems) {
+  std::map<Address, const Located<ForwardingRule>*> proxies;
+  for (const auto& rule : draft.rules)
+    if (isManaged(rule.value.scheme) && !rule.broken)
+      proxies.try_emplace(rule.value.address, &rule);
+  for (const auto& rule : draft.rules) {
+    const auto proxy = proxies.find(rule.value.address);
+    if (proxy == proxies.end() || rule.broken || rule.value.protocol != Protocol::none) continue;
+    problems.error(
+        rule.at("IPAddress"),
+        fmt::format("rule {} takes every packet to {}, also those of rule {}, which is a "
+                    "proxy's; give one of them another address",
+                    quote(rule.value.name), rule.value.address.toString(),
+                    quote(proxy->second->value.name)));
+  }
+}
+
 // Next hops by address: the rules of the address that can be one.
 const Located<ForwardingRule>* resolve(const Located<Route>& route, const Draft& draft,
                                        Address address, Problems& problems) {
@@ -199,6 +189,7 @@ const Located<ForwardingRule>* resolve(const Located<Route>& route, const Draft&
   bool onlyL3Default = false;
   for (const auto& rule : draft.rules) {
     if (!isGiven(problems, rule, "IPAddress") || rule.value.address != address) continue;
+    if (isManaged(rule.value.scheme)) continue;
     if (rule.value.protocol == Protocol::none) {
       onlyL3Default = found == nullptr;
       continue;
@@ -215,18 +206,25 @@ const Located<ForwardingRule>* resolve(const Located<Route>& route, const Draft&
     if (found == nullptr || rule.value.name < found->value.name) found = &rule;
   }
   if (found != nullptr) return found;
-  problems.error(
-      route.at("nextHopIlb"),
-      onlyL3Default ? fmt::format("the rule of address {} has IPProtocol L3_DEFAULT; a route "
-                                  "needs a rule with TCP or UDP",
-                                  address.toString())
-                    : fmt::format("there is no forwarding rule of address {}", address.toString()));
+  problems.error(route.at("nextHopIlb"),
+                 onlyL3Default
+                     ? fmt::format("the rule of address {} has IPProtocol L3_DEFAULT; a route "
+                                   "needs a rule with TCP or UDP",
+                                   address.toString())
+                     : fmt::format("there is no passthrough forwarding rule of address {}",
+                                   address.toString()));
   return nullptr;
 }
 
 // N5
 void checkNextHop(const Located<Route>& route, const Located<ForwardingRule>& rule,
                   Problems& problems) {
+  if (isManaged(rule.value.scheme)) {
+    problems.error(route.at("nextHopIlb"),
+                   fmt::format("rule {} is a proxy's ({}); a route needs a passthrough rule",
+                               quote(rule.value.name), toString(rule.value.scheme)));
+    return;
+  }
   if (isSound(problems, rule, {"IPProtocol"}) && rule.value.protocol == Protocol::none)
     problems.error(route.at("nextHopIlb"),
                    fmt::format("rule {} has IPProtocol L3_DEFAULT; a route needs a rule with TCP "
@@ -250,10 +248,14 @@ void checkRules(const Draft& draft, const Index& index, Problems& problems) {
   OverlapCheck overlaps;
   for (std::size_t i = 0; i < draft.rules.size(); ++i) {
     const auto& rule = draft.rules[i];
-    if (!rule.value.backendService.empty()) checkService(draft, index, rule, families, problems);
+    const bool managed = isManaged(rule.value.scheme);
+    if (managed && !rule.value.target.empty()) checkTarget(draft, index, rule, problems);
+    if (!managed && !rule.value.backendService.empty())
+      checkService(draft, index, rule, families, problems);
     if (!rule.broken) overlaps.add(rule, i);
   }
   overlaps.report(problems);
+  checkBesideProxies(draft, problems);
 }
 
 void checkRoutes(Draft& draft, const Index& index, Problems& problems) {

@@ -6,6 +6,7 @@
 
 #include "config/checks.h"
 #include "config/words.h"
+#include "weir/model_words.h"
 
 namespace weir::config {
 namespace {
@@ -50,12 +51,53 @@ void checkHealthCheck(const Draft& draft, const Index& index,
   const auto* check = index.healthCheck(name);
   if (check == nullptr) {
     reportDangling(draft, problems, at, {"healthChecks", "health check", name});
-  } else if (!check->broken &&
+  } else if (!check->broken && !located.value.isManaged() &&
              check->value.portSpecification == HealthCheck::PortSpecification::servingPort) {
     problems.error(at, fmt::format("health check {} has portSpecification USE_SERVING_PORT; a "
-                                   "{} service has no serving port: give the check a port",
-                                   quote(name), "passthrough"));
+                                   "passthrough service has no serving port: give the check a port",
+                                   quote(name)));
   }
+}
+
+// X3.1: what groups the two kinds of services can have.
+bool fits(NetworkEndpointGroup::Type type, bool managed) noexcept {
+  using Type = NetworkEndpointGroup::Type;
+  switch (type) {
+    case Type::gceVmIp:
+      return !managed;
+    case Type::gceVmIpPort:
+      return true;
+    case Type::nonGcpPrivateIpPort:
+    case Type::internetIpPort:
+    case Type::internetFqdnPort:
+      return managed;
+  }
+  return false;
+}
+
+void checkGroup(const Origin& at, const Located<NetworkEndpointGroup>& group,
+                const BackendService& service, Problems& problems) {
+  if (!isSound(problems, group, {"networkEndpointType", "endpoints", "defaultPort"})) return;
+  if (fits(group.value.type, service.isManaged())) return;
+  problems.error(
+      at, fmt::format("group {} has networkEndpointType {}{}, which does not fit service {} with "
+                      "loadBalancingScheme {}; allowed are {}",
+                      quote(group.value.name), toString(group.value.type),
+                      group.value.type == NetworkEndpointGroup::Type::gceVmIp
+                          ? " (addresses without ports)"
+                          : "",
+                      quote(service.name), toString(service.scheme),
+                      service.isManaged() ? "GCE_VM_IP_PORT, NON_GCP_PRIVATE_IP_PORT, "
+                                            "INTERNET_IP_PORT and INTERNET_FQDN_PORT"
+                                          : "GCE_VM_IP and GCE_VM_IP_PORT"));
+}
+
+void checkPolicy(const Draft& draft, const Index& index, const Located<BackendService>& located,
+                 Problems& problems) {
+  const std::string& name = located.value.proxy.lbPolicy;
+  if (!name.empty() && index.lbPolicy(name) == nullptr)
+    reportDangling(draft, problems, located.at("serviceLbPolicy"),
+                   {"serviceLbPolicies", "service load-balancing policy", name});
 }
 
 void checkBackends(const Draft& draft, const Index& index, const Located<BackendService>& located,
@@ -71,9 +113,11 @@ void checkBackends(const Draft& draft, const Index& index, const Located<Backend
                                      quote(located.value.name)));
       continue;
     }
-    if (index.group(backend.group) == nullptr)
+    if (const auto* group = index.group(backend.group); group == nullptr)
       reportDangling(draft, problems, at,
                      {"networkEndpointGroups", "network endpoint group", backend.group});
+    else if (isSound(problems, located, {"loadBalancingScheme"}))
+      checkGroup(at, *group, located.value, problems);
     if (++counts[backend.failover ? 1 : 0] == kMaxGroups + 1)
       problems.error(at, fmt::format("more than {} {} groups in service {}; at most {} primary and "
                                      "{} failover groups are allowed",
@@ -88,6 +132,7 @@ void checkServices(const Draft& draft, const Index& index, Problems& problems) {
   for (const auto& located : draft.services) {
     checkHealthCheck(draft, index, located, problems);
     checkBackends(draft, index, located, problems);
+    checkPolicy(draft, index, located, problems);
     if (!isSound(problems, located, {"connectionTrackingPolicy.trackingMode"})) continue;
     if (isSound(problems, located, {"sessionAffinity", "connectionTrackingPolicy.idleTimeoutSec"}))
       checkIdleTimeout(located, problems);

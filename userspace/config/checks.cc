@@ -52,6 +52,8 @@ std::vector<std::string> namesIn(const Draft& draft, std::string_view collection
   if (collection == "healthChecks") return namesOf(draft.healthChecks);
   if (collection == "networkEndpointGroups") return namesOf(draft.groups);
   if (collection == "backendServices") return namesOf(draft.services);
+  if (collection == "targetTcpProxies") return namesOf(draft.targetProxies);
+  if (collection == "serviceLbPolicies") return namesOf(draft.lbPolicies);
   return namesOf(draft.rules);
 }
 
@@ -62,6 +64,12 @@ Index::Index(const Draft& draft) {
   index(draft.groups, groups_);
   index(draft.services, services_);
   index(draft.rules, rules_);
+  index(draft.targetProxies, targetProxies_);
+  index(draft.lbPolicies, lbPolicies_);
+  for (const auto& route : draft.tlsRoutes)
+    for (const std::string& proxy : route.value.targetProxies)
+      if (auto& routes = tlsRoutes_[proxy]; routes.empty() || routes.back() != &route)
+        routes.push_back(&route);
 }
 
 const Located<HealthCheck>* Index::healthCheck(std::string_view name) const {
@@ -76,12 +84,20 @@ const Located<BackendService>* Index::service(std::string_view name) const {
 const Located<ForwardingRule>* Index::rule(std::string_view name) const {
   return find(rules_, name);
 }
+const Located<TargetTcpProxy>* Index::targetProxy(std::string_view name) const {
+  return find(targetProxies_, name);
+}
+const Located<ServiceLbPolicy>* Index::lbPolicy(std::string_view name) const {
+  return find(lbPolicies_, name);
+}
+const std::vector<const Located<TlsRoute>*>& Index::tlsRoutesOf(std::string_view proxy) const {
+  static const std::vector<const Located<TlsRoute>*> none;
+  const auto found = tlsRoutes_.find(proxy);
+  return found == tlsRoutes_.end() ? none : found->second;
+}
 
 void reportDangling(const Draft& draft, Problems& problems, const Origin& at,
                     const Dangling& reference) {
-  if (draft.refused.contains(
-          std::pair(std::string(reference.collection), std::string(reference.name))))
-    return;
   const auto names = namesIn(draft, reference.collection);
   std::string message = fmt::format("there is no {} {}{}", reference.what, quote(reference.name),
                                     didYouMean(reference.name, names));
@@ -97,6 +113,9 @@ void checkNames(const Draft& draft, Problems& problems) {
   checkUnique(draft.services, "backend service", problems);
   checkUnique(draft.rules, "forwarding rule", problems);
   checkUnique(draft.routes, "route", problems);
+  checkUnique(draft.targetProxies, "target TCP proxy", problems);
+  checkUnique(draft.tlsRoutes, "TLS route", problems);
+  checkUnique(draft.lbPolicies, "service load-balancing policy", problems);
 }
 
 void checkNode(const Located<Node>& located, Problems& problems) {
@@ -131,8 +150,13 @@ void checkAll(Draft& draft, Problems& problems) {
   checkNames(draft, problems);
   checkServices(draft, index, problems);
   checkRules(draft, index, problems);
+  checkTargetProxies(draft, index, problems);
+  checkTlsRoutes(draft, index, problems);
   checkRoutes(draft, index, problems);
-  if (problems.errors() == 0) giveHints(draft, index, problems);
+  if (problems.errors() != 0) return;
+  giveHints(draft, index, problems);
+  giveProxyHints(draft, index, problems);
+  warnNotServedYet(draft, problems);
 }
 
 }  // namespace weir::config

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "config/draft.h"
 #include "config/problems.h"
@@ -22,6 +23,10 @@ class Index {
   const Located<NetworkEndpointGroup>* group(std::string_view name) const;
   const Located<BackendService>* service(std::string_view name) const;
   const Located<ForwardingRule>* rule(std::string_view name) const;
+  const Located<TargetTcpProxy>* targetProxy(std::string_view name) const;
+  const Located<ServiceLbPolicy>* lbPolicy(std::string_view name) const;
+  // The TLS routes that name a target proxy, in the order in which they were read (X6.3).
+  const std::vector<const Located<TlsRoute>*>& tlsRoutesOf(std::string_view proxy) const;
 
  private:
   template <class T>
@@ -30,6 +35,9 @@ class Index {
   Names<NetworkEndpointGroup> groups_;
   Names<BackendService> services_;
   Names<ForwardingRule> rules_;
+  Names<TargetTcpProxy> targetProxies_;
+  Names<ServiceLbPolicy> lbPolicies_;
+  std::unordered_map<std::string_view, std::vector<const Located<TlsRoute>*>> tlsRoutes_;
 };
 
 // All rules, and the hints when there is no error. Next hops that were given by address become the
@@ -58,8 +66,18 @@ void checkNode(const Located<Node>& located, Problems& problems);
 void checkNames(const Draft& draft, Problems& problems);
 void checkServices(const Draft& draft, const Index& index, Problems& problems);
 void checkRules(const Draft& draft, const Index& index, Problems& problems);
+void checkTargetProxies(const Draft& draft, const Index& index, Problems& problems);
+void checkTlsRoutes(const Draft& draft, const Index& index, Problems& problems);
+// The destination of a proxy's rule (X1.1).
+void checkTarget(const Draft& draft, const Index& index, const Located<ForwardingRule>& rule,
+                 Problems& problems);
 void checkRoutes(Draft& draft, const Index& index, Problems& problems);
 void giveHints(const Draft& draft, const Index& index, Problems& problems);
+// Can a health check of this type read numbers from the backend's answer (P9.1, H13)?
+bool readsHeaders(HealthCheck::Type type) noexcept;
+void giveProxyHints(const Draft& draft, const Index& index, Problems& problems);
+// Says of each rule of a proxy that the programs of this version do not serve it.
+void warnNotServedYet(const Draft& draft, Problems& problems);
 
 // A reference to nothing: says so, with near names and those there are.
 struct Dangling {

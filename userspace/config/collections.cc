@@ -7,6 +7,7 @@
 #include <array>
 
 #include "config/resource_schemas.h"
+#include "config/types.h"
 #include "config/words.h"
 
 namespace weir::config {
@@ -15,12 +16,6 @@ namespace {
 std::string nameOf(const Value& resource) {
   const auto* name = resource.find("name");
   return name == nullptr ? "" : name->value->text;
-}
-
-// The name of a resource in messages: "backend service 'web'".
-std::string title(std::string_view what, const Value& resource) {
-  const std::string name = nameOf(resource);
-  return name.empty() ? fmt::format("this {}", what) : fmt::format("{} {}", what, quote(name));
 }
 
 struct Item {
@@ -60,50 +55,30 @@ void add(const Item& item, std::vector<Located<T>>& list, void (*read)(const Val
   put(item.draft.replaces, list, std::move(resource));
 }
 
-// Whether a resource has a proxy's scheme; then that is all that is said about it.
-bool refuseManaged(const Item& item, std::string_view what) {
-  const auto* scheme = item.value->find("loadBalancingScheme");
-  if (scheme == nullptr) return false;
-  const std::string& text = scheme->value->text;
-  if (text != "INTERNAL_MANAGED" && text != "EXTERNAL_MANAGED") return false;
-  item.reader.error(scheme->value->mark, fmt::format("{} has the scheme {}: {}",
-                                                     title(what, *item.value), text, kNoProxyYet));
-  item.draft.refused.emplace(item.collection, nameOf(*item.value));
-  return true;
-}
-
 void addHealthCheck(const Item& item) { add(item, item.draft.healthChecks, readHealthCheck); }
 void addGroup(const Item& item) { add(item, item.draft.groups, readGroup); }
-void addService(const Item& item) {
-  if (!refuseManaged(item, "backend service")) add(item, item.draft.services, readService);
-}
-void addRule(const Item& item) {
-  if (!refuseManaged(item, "forwarding rule")) add(item, item.draft.rules, readRule);
-}
+void addService(const Item& item) { add(item, item.draft.services, readService); }
+void addRule(const Item& item) { add(item, item.draft.rules, readRule); }
 void addRoute(const Item& item) { add(item, item.draft.routes, readRoute); }
-
-void refuseProxy(const Item& item, std::string_view what) {
-  item.reader.error(locate(*item.value, "name"),
-                    fmt::format("{}: {}", title(what, *item.value), kNoProxyYet));
-}
-void refuseTargetProxy(const Item& item) { refuseProxy(item, "target TCP proxy"); }
-void refuseTlsRoute(const Item& item) { refuseProxy(item, "TLS route"); }
-void refusePolicy(const Item& item) { refuseProxy(item, "service load-balancing policy"); }
+void addTargetProxy(const Item& item) { add(item, item.draft.targetProxies, readTargetProxy); }
+void addTlsRoute(const Item& item) { add(item, item.draft.tlsRoutes, readTlsRoute); }
+void addLbPolicy(const Item& item) { add(item, item.draft.lbPolicies, readLbPolicy); }
 
 struct Collection {
   std::string_view name;
   std::string_view kind;  // of an export
   void (*add)(const Item&);
+  const MappingInfo& (*fields)();
 };
 constexpr std::array<Collection, 8> kCollections{{
-    {"healthChecks", "compute#healthCheck", addHealthCheck},
-    {"networkEndpointGroups", "compute#networkEndpointGroup", addGroup},
-    {"backendServices", "compute#backendService", addService},
-    {"forwardingRules", "compute#forwardingRule", addRule},
-    {"routes", "compute#route", addRoute},
-    {"targetTcpProxies", "compute#targetTcpProxy", refuseTargetProxy},
-    {"tlsRoutes", "networkservices#tlsRoute", refuseTlsRoute},
-    {"serviceLbPolicies", "networkservices#serviceLbPolicy", refusePolicy},
+    {"healthChecks", "compute#healthCheck", addHealthCheck, healthCheckFields},
+    {"networkEndpointGroups", "compute#networkEndpointGroup", addGroup, groupFields},
+    {"backendServices", "compute#backendService", addService, serviceFields},
+    {"forwardingRules", "compute#forwardingRule", addRule, ruleFields},
+    {"routes", "compute#route", addRoute, routeFields},
+    {"targetTcpProxies", "compute#targetTcpProxy", addTargetProxy, targetProxyFields},
+    {"tlsRoutes", "networkservices#tlsRoute", addTlsRoute, tlsRouteFields},
+    {"serviceLbPolicies", "networkservices#serviceLbPolicy", addLbPolicy, lbPolicyFields},
 }};
 
 // What Google has and weir does not: collection, kind, and what to do.
@@ -183,6 +158,20 @@ std::vector<std::string> collectionNames() {
   return names;
 }
 
+// "tlsRoutes" of "projects/p/locations/global/tlsRoutes/t"; empty without such a path.
+std::string_view collectionSegment(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : lastSegment(path.substr(0, slash));
+}
+
+// A resource without its collection and kind, as `gcloud ... export` prints some.
+bool isBareResource(const Value& document) {
+  return document.find("name") != nullptr &&
+         std::none_of(document.entries.begin(), document.entries.end(), [](const auto& entry) {
+           return findCollection(entry.key) != nullptr || isNodeKey(entry.key);
+         });
+}
+
 void addItems(const Collection& collection, const Value::Entry& entry, Reader& reader,
               Draft& draft) {
   const Value& list = *entry.value;
@@ -205,11 +194,11 @@ void addItems(const Collection& collection, const Value::Entry& entry, Reader& r
 }  // namespace
 
 const std::vector<CollectionInfo>& collections() {
-  static const std::vector<CollectionInfo> all{{"healthChecks", healthCheckFields},
-                                               {"networkEndpointGroups", groupFields},
-                                               {"backendServices", serviceFields},
-                                               {"forwardingRules", ruleFields},
-                                               {"routes", routeFields}};
+  static const auto all = [] {
+    std::vector<CollectionInfo> list;
+    for (const Collection& c : kCollections) list.push_back({c.name, c.kind, c.fields});
+    return list;
+  }();
   return all;
 }
 
@@ -224,25 +213,38 @@ void DocumentReader::read(const ValuePtr& document) {
       return;
     case Value::Kind::sequence:
       for (const ValuePtr& item : document->items) {
-        const auto* kind = item->find("kind");
-        if (kind != nullptr)
-          readExport(item, *kind);
-        else
+        if (!readExport(item))
           reader_.error(item->mark,
                         "each item of a list document must be an exported resource with its "
                         "'kind', such as compute#backendService");
       }
       return;
     case Value::Kind::mapping:
-      if (const auto* kind = document->find("kind"))
-        readExport(document, *kind);
+      if (readExport(document)) return;
+      if (isBareResource(*document))
+        reader_.error(document->find("name")->mark,
+                      fmt::format("this is one resource, but of which collection? Put it into the "
+                                  "list of one ({}), or add its 'kind', such as "
+                                  "compute#backendService",
+                                  join(collectionNames(), "or")));
       else
         readCollections(document);
       return;
   }
 }
 
-void DocumentReader::readExport(const ValuePtr& resource, const Value::Entry& kind) {
+bool DocumentReader::readExport(const ValuePtr& resource) {
+  if (const auto* kind = resource->find("kind")) {
+    readKind(resource, *kind);
+    return true;
+  }
+  const Collection* collection = findCollection(collectionSegment(nameOf(*resource)));
+  if (collection == nullptr) return false;
+  collection->add({collection->name, resource, reader_, draft_});
+  return true;
+}
+
+void DocumentReader::readKind(const ValuePtr& resource, const Value::Entry& kind) {
   const std::string& text = kind.value->text;
   if (const auto* collection = findKind(kCollections, text)) {
     collection->add({collection->name, resource, reader_, draft_});

@@ -16,6 +16,7 @@ namespace weir::config {
 // The collections that weir reads, for the reference and the tests.
 struct CollectionInfo {
   std::string_view name;  // "backendServices"
+  std::string_view kind;  // of an export, "compute#backendService"
   const MappingInfo& (*item)();
 };
 const std::vector<CollectionInfo>& collections();
@@ -35,7 +36,10 @@ class DocumentReader {
   void readCollections(const ValuePtr& mapping);
 
  private:
-  void readExport(const ValuePtr& resource, const Value::Entry& kind);
+  // An exported resource, known by its kind or, as those of networkservices are, by the path in its
+  // name ("projects/p/locations/global/tlsRoutes/t"). False: this is none.
+  bool readExport(const ValuePtr& resource);
+  void readKind(const ValuePtr& resource, const Value::Entry& kind);
   void readKey(const Value::Entry& entry, Value& nodeSettings);
   void reportUnknown(const Value::Entry& entry);
 

@@ -68,6 +68,9 @@ Draft Draft::from(const Configuration& configuration) {
   draft.services = locatedFrom(configuration.services);
   draft.rules = locatedFrom(configuration.rules);
   draft.routes = locatedFrom(configuration.routes);
+  draft.targetProxies = locatedFrom(configuration.targetProxies);
+  draft.tlsRoutes = locatedFrom(configuration.tlsRoutes);
+  draft.lbPolicies = locatedFrom(configuration.lbPolicies);
   return draft;
 }
 
@@ -79,6 +82,9 @@ Configuration Draft::finish() const {
   configuration.services = valuesOf(services);
   configuration.rules = valuesOf(rules);
   configuration.routes = valuesOf(routes);
+  configuration.targetProxies = valuesOf(targetProxies);
+  configuration.tlsRoutes = valuesOf(tlsRoutes);
+  configuration.lbPolicies = valuesOf(lbPolicies);
   return configuration;
 }
 

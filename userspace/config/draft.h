@@ -4,10 +4,8 @@
 // between them have been made.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "config/load.h"
@@ -44,9 +42,10 @@ struct Draft {
   std::vector<Located<BackendService>> services;
   std::vector<Located<ForwardingRule>> rules;
   std::vector<Located<Route>> routes;
+  std::vector<Located<TargetTcpProxy>> targetProxies;
+  std::vector<Located<TlsRoute>> tlsRoutes;
+  std::vector<Located<ServiceLbPolicy>> lbPolicies;
 
-  // (collection, name) of resources that were refused as such: references to them are no news.
-  std::set<std::pair<std::string, std::string>, std::less<>> refused;
   std::vector<std::string> incompleteFiles;  // files with errors in their YAML
   std::vector<Definition> definitions;
   bool replaces = false;  // resources of the same name and without a place give way

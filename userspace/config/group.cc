@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "config/draft.h"
+#include "config/enum_type.h"
 #include "config/resource_schemas.h"
 #include "config/types.h"
+#include "weir/dns_name.h"
 
 namespace weir::config {
 namespace {
@@ -13,24 +15,13 @@ struct RawGroup : NetworkEndpointGroup {
 };
 
 Type<std::string> hostName() {
-  return textWhere("a DNS name", [](std::string_view t) {
-    if (t.empty() || t.size() > 253) return false;
-    std::size_t label = 0;
-    for (std::size_t i = 0; i <= t.size(); ++i) {
-      if (i < t.size() && t[i] != '.') {
-        const char c = t[i];
-        const bool alphanumeric =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!alphanumeric && c != '-' && c != '_') return false;
-        if (++label > 63) return false;
-      } else {
-        const bool trailingDot = i == t.size() && label == 0 && i > 1;
-        if (label == 0 && !trailingDot) return false;
-        label = 0;
-      }
-    }
-    return true;
-  });
+  Type<std::string> type = textWhere("a DNS name", nullptr);
+  type.read = [allowed = type.allowed](const Value& value, Reader& reader) {
+    auto name = value.kind == Value::Kind::scalar ? normalizeDnsName(value.text) : std::nullopt;
+    if (!name) reader.mustBe(value, allowed);
+    return name;
+  };
+  return type;
 }
 
 const Schema<Endpoint>& endpointSchema() {
@@ -54,14 +45,11 @@ const Schema<RawGroup>& schema() {
     s.required("name", resourceName(), &NetworkEndpointGroup::name)
         .field("zone", reference(), &NetworkEndpointGroup::zone)
         .field("networkEndpointType",
-               choice<GroupType>({{"GCE_VM_IP", GroupType::gceVmIp},
-                                  {"GCE_VM_IP_PORT", GroupType::gceVmIpPort},
-                                  {"NON_GCP_PRIVATE_IP_PORT", GroupType::nonGcpPrivateIpPort},
-                                  {"INTERNET_IP_PORT", GroupType::internetIpPort},
-                                  {"INTERNET_FQDN_PORT", GroupType::internetFqdnPort}},
-                                 {{"SERVERLESS", "weir sends packets to addresses"},
-                                  {"PRIVATE_SERVICE_CONNECT", "weir sends packets to addresses"},
-                                  {"GCE_VM_IP_PORTMAP", "weir does not map ports"}}),
+               choiceOf({GroupType::gceVmIp, GroupType::gceVmIpPort, GroupType::nonGcpPrivateIpPort,
+                         GroupType::internetIpPort, GroupType::internetFqdnPort},
+                        {{"SERVERLESS", "weir sends packets to addresses"},
+                         {"PRIVATE_SERVICE_CONNECT", "weir sends packets to addresses"},
+                         {"GCE_VM_IP_PORTMAP", "weir does not map ports"}}),
                &RawGroup::declaredType, "GCE_VM_IP without ports, GCE_VM_IP_PORT with")
         .field("defaultPort", integer(1, 65535), &NetworkEndpointGroup::defaultPort)
         .field("endpoints", listOf(mappingOf(endpointSchema())), &NetworkEndpointGroup::endpoints)

@@ -10,6 +10,7 @@
 
 #include "config/checks.h"
 #include "config/words.h"
+#include "weir/model_words.h"
 
 namespace weir::config {
 namespace {
@@ -33,21 +34,6 @@ ServiceFacts factsOf(const BackendService& service, const Index& index) {
   return facts;
 }
 
-bool reportsWeights(HealthCheck::Type type) noexcept {
-  switch (type) {
-    case HealthCheck::Type::http:
-    case HealthCheck::Type::https:
-    case HealthCheck::Type::http2:
-      return true;
-    case HealthCheck::Type::tcp:
-    case HealthCheck::Type::ssl:
-    case HealthCheck::Type::grpc:
-    case HealthCheck::Type::grpcWithTls:
-      return false;
-  }
-  return false;
-}
-
 void hintBackends(const Located<BackendService>& located, const Index& index, Problems& problems) {
   const BackendService& service = located.value;
   const std::string name = quote(service.name);
@@ -56,8 +42,9 @@ void hintBackends(const Located<BackendService>& located, const Index& index, Pr
                                                "count as healthy",
                                                name));
   if (service.backends.empty()) {
-    problems.warning(located.at(),
-                     fmt::format("service {} has no backends: its packets are dropped", name));
+    problems.warning(located.at(), fmt::format("service {} has no backends: its {}", name,
+                                               service.isManaged() ? "connections are closed"
+                                                                   : "packets are dropped"));
     return;
   }
   const bool onlyFailover = std::all_of(service.backends.begin(), service.backends.end(),
@@ -71,6 +58,7 @@ void hintBackends(const Located<BackendService>& located, const Index& index, Pr
                               "'failover: true'",
                               name));
 
+  if (service.isManaged()) return;  // giveProxyHints()
   const ServiceFacts facts = factsOf(service, index);
   if (facts.anyPort)
     problems.warning(located.at("backends"),
@@ -79,7 +67,7 @@ void hintBackends(const Located<BackendService>& located, const Index& index, Pr
                                  name));
   const auto* check = index.healthCheck(service.healthCheck);
   const bool weightsArrive =
-      facts.anyFixedWeight || (check != nullptr && reportsWeights(check->value.type));
+      facts.anyFixedWeight || (check != nullptr && readsHeaders(check->value.type));
   if (service.weighted && !weightsArrive)
     problems.warning(located.at("localityLbPolicy"),
                      fmt::format("no backend of service {} can have a weight: it needs a health "
@@ -163,6 +151,7 @@ void hintEndpoints(const Draft& draft, Problems& problems) {
 // One endpoint in several groups of a service.
 void hintSharedEndpoints(const Draft& draft, const Index& index, Problems& problems) {
   for (const auto& service : draft.services) {
+    if (service.value.isManaged()) continue;
     std::unordered_map<std::string, std::string_view> groupOf;
     for (std::size_t i = 0; i < service.value.backends.size(); ++i) {
       const auto* group = index.group(service.value.backends[i].group);
@@ -187,6 +176,11 @@ void hintUnused(const Draft& draft, Problems& problems) {
     for (const ServiceBackend& backend : service.value.backends) groups.insert(backend.group);
   }
   for (const auto& rule : draft.rules) services.insert(rule.value.backendService);
+  for (const auto& proxy : draft.targetProxies) services.insert(proxy.value.service);
+  for (const auto& route : draft.tlsRoutes)
+    for (const TlsRule& rule : route.value.rules)
+      for (const TlsDestination& destination : rule.destinations)
+        services.insert(destination.service);
   for (const auto& l : draft.healthChecks)
     if (!checks.contains(l.value.name))
       problems.hint(l.at(), fmt::format("no service uses health check {}", quote(l.value.name)));
@@ -195,8 +189,26 @@ void hintUnused(const Draft& draft, Problems& problems) {
       problems.hint(l.at(), fmt::format("no service uses group {}", quote(l.value.name)));
   for (const auto& l : draft.services)
     if (!services.contains(l.value.name))
-      problems.hint(l.at(),
-                    fmt::format("no forwarding rule leads to service {}", quote(l.value.name)));
+      problems.hint(
+          l.at(), fmt::format("no {} leads to service {}",
+                              l.value.isManaged() ? "target proxy or TLS route" : "forwarding rule",
+                              quote(l.value.name)));
+}
+
+// An address is announced once, whatever number of rules it has.
+void hintAnnounce(const Draft& draft, Problems& problems) {
+  std::unordered_map<Address, const Located<ForwardingRule>*> first;
+  for (const auto& rule : draft.rules) {
+    const auto [other, isNew] = first.try_emplace(rule.value.address, &rule);
+    const Announce announced = other->second->value.announce;
+    if (isNew || announced == rule.value.announce) continue;
+    problems.warning(rule.at("announce"),
+                     fmt::format("rules {} and {} of address {} differ in announce ({} and {}); "
+                                 "give all rules of an address the same",
+                                 quote(rule.value.name), quote(other->second->value.name),
+                                 rule.value.address.toString(), toString(rule.value.announce),
+                                 toString(announced)));
+  }
 }
 
 // N4
@@ -240,6 +252,21 @@ void hintZones(const Draft& draft, Problems& problems) {
 
 }  // namespace
 
+bool readsHeaders(HealthCheck::Type type) noexcept {
+  switch (type) {
+    case HealthCheck::Type::http:
+    case HealthCheck::Type::https:
+    case HealthCheck::Type::http2:
+      return true;
+    case HealthCheck::Type::tcp:
+    case HealthCheck::Type::ssl:
+    case HealthCheck::Type::grpc:
+    case HealthCheck::Type::grpcWithTls:
+      return false;
+  }
+  return false;
+}
+
 void giveHints(const Draft& draft, const Index& index, Problems& problems) {
   for (const auto& service : draft.services) {
     hintBackends(service, index, problems);
@@ -249,6 +276,7 @@ void giveHints(const Draft& draft, const Index& index, Problems& problems) {
   hintFragments(draft, index, problems);
   hintEndpoints(draft, problems);
   hintUnused(draft, problems);
+  hintAnnounce(draft, problems);
   hintRoutes(draft, problems);
   hintZones(draft, problems);
 }

@@ -4,6 +4,8 @@
 #include <bit>
 
 #include "config/draft.h"
+#include "config/enum_type.h"
+#include "config/lists.h"
 #include "config/resource_schemas.h"
 #include "config/types.h"
 
@@ -72,14 +74,32 @@ const Schema<Node>& logSchema() {
   static const auto schema = [] {
     Schema<Node> s("log");
     s.field("level",
-            choice<LogLevel>({{"error", LogLevel::error},
-                              {"warning", LogLevel::warning},
-                              {"info", LogLevel::info},
-                              {"debug", LogLevel::debug}}),
+            choiceOf({LogLevel::error, LogLevel::warning, LogLevel::info, LogLevel::debug}),
             &Node::logLevel);
     return s;
   }();
   return schema;
+}
+
+const Schema<ProxySettings>& proxySchema() {
+  static const auto schema = [] {
+    Schema<ProxySettings> s("proxy");
+    s.field("sourceAddresses", listOf(hostAddress()), &ProxySettings::sourceAddresses)
+        .field("clientHelloTimeoutSec", integer(1, 300), &ProxySettings::clientHelloTimeout)
+        .field("shutdownGraceSec", integer(0, 86400), &ProxySettings::shutdownGrace)
+        .field("threads", integer(0, 256), &ProxySettings::threads, "one for each processor core");
+    return s;
+  }();
+  return schema;
+}
+
+// As Linux names network interfaces.
+Type<std::string> interfaceName() {
+  return textWhere("the name of a network interface, 1 to 15 characters without blank or '/'",
+                   [](std::string_view t) {
+                     const bool isName = !t.empty() && t.size() <= 15 && t != "." && t != "..";
+                     return isName && isPrintable(t) && t.find_first_of(" /:") == t.npos;
+                   });
 }
 
 const Schema<Node>& schema() {
@@ -98,26 +118,26 @@ const Schema<Node>& schema() {
         .inside("trackingTable", trackingTableSchema())
         .inside("metrics", metricsSchema())
         .inside("log", logSchema())
-        .ignored({"interfaces", "proxy"});
+        .field("interfaces", listOf(interfaceName()), &Node::interfaces, "every one that fits")
+        .field("manageSysctls", boolean(), &Node::manageSysctls)
+        .field("engineGraceSec", integer(0, 3600), &Node::engineGrace)
+        .field("flowCache", choiceOf({FlowCache::automatic, FlowCache::off, FlowCache::require}),
+               &Node::flowCache)
+        .field("proxy", mappingOf(proxySchema()), &Node::proxy);
     return s;
   }();
   return schema;
-}
-
-// Settings that weir will have one day are no reason not to start; silence would be.
-void warnWithoutEffect(const Value& value, std::string_view key, std::string_view why,
-                       Reader& reader) {
-  if (const auto* entry = value.find(key))
-    reader.problems().warning(reader.at(entry->mark),
-                              fmt::format("{} has no effect: {}", key, why));
 }
 
 }  // namespace
 
 void readNode(const Value& value, Node& out, Reader& reader) {
   schema().read(value, out, reader);
-  warnWithoutEffect(value, "interfaces", "this version of weir serves every interface", reader);
-  warnWithoutEffect(value, "proxy", kNoProxyYet, reader);
+  refuseTwice(
+      value, "interfaces", out.interfaces, [](const auto& n) { return n; }, reader);
+  refuseTwice(
+      value, "proxy.sourceAddresses", out.proxy.sourceAddresses,
+      [](Address a) { return a == Address{} ? std::string() : a.toString(); }, reader);
   if (out.queueBase + out.queues > 65536)
     reader.error(locate(value, value.find("queueBase") ? "queueBase" : "queues"),
                  fmt::format("queues {} to {} do not exist; the last queue number is 65535",

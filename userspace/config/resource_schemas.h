@@ -15,6 +15,9 @@ void readEndpoint(const Value&, Endpoint& out, Reader&);
 void readService(const Value&, BackendService& out, Reader&);
 void readRule(const Value&, ForwardingRule& out, Reader&);
 void readRoute(const Value&, Route& out, Reader&);
+void readTargetProxy(const Value&, TargetTcpProxy& out, Reader&);
+void readTlsRoute(const Value&, TlsRoute& out, Reader&);
+void readLbPolicy(const Value&, ServiceLbPolicy& out, Reader&);
 void readNode(const Value&, Node& out, Reader&);
 
 // The same in normal form: a mapping with the name first and without what is at its default.
@@ -25,6 +28,9 @@ ValuePtr writeEndpoint(const Endpoint&);
 ValuePtr writeService(const BackendService&);
 ValuePtr writeRule(const ForwardingRule&);
 ValuePtr writeRoute(const Route&);
+ValuePtr writeTargetProxy(const TargetTcpProxy&);
+ValuePtr writeTlsRoute(const TlsRoute&);
+ValuePtr writeLbPolicy(const ServiceLbPolicy&);
 ValuePtr writeNode(const Node&);
 
 const MappingInfo& healthCheckFields();
@@ -32,15 +38,11 @@ const MappingInfo& groupFields();
 const MappingInfo& serviceFields();
 const MappingInfo& ruleFields();
 const MappingInfo& routeFields();
+const MappingInfo& targetProxyFields();
+const MappingInfo& tlsRouteFields();
+const MappingInfo& lbPolicyFields();
 const MappingInfo& nodeFields();
 
-// Why whatever belongs to proxies is refused.
-inline constexpr std::string_view kNoProxyYet =
-    "this version of weir does not have the TCP proxy yet";
-inline constexpr std::string_view kProxyOnly =
-    "it belongs to proxies, and this version of weir does not have the TCP proxy yet";
-
-// loadBalancingScheme as every passthrough resource has it.
-Type<LoadBalancingScheme> passthroughScheme();
+Type<LoadBalancingScheme> loadBalancingScheme();
 
 }  // namespace weir::config

@@ -2,7 +2,10 @@
 #include <algorithm>
 
 #include "config/draft.h"
+#include "config/enum_type.h"
+#include "config/lists.h"
 #include "config/resource_schemas.h"
+#include "config/schemes.h"
 #include "config/types.h"
 
 namespace weir::config {
@@ -16,22 +19,29 @@ struct RawRule : ForwardingRule {
 
 Type<Protocol> ruleProtocol() {
   constexpr std::string_view useL3 = "use L3_DEFAULT, which carries every protocol";
-  return choice<Protocol>(
-      {{"TCP", Protocol::tcp}, {"UDP", Protocol::udp}, {"L3_DEFAULT", Protocol::none}},
-      {{"ESP", useL3}, {"AH", useL3}, {"SCTP", useL3}, {"ICMP", useL3}});
+  std::vector<Choice<Protocol>> choices;
+  for (const Protocol protocol : {Protocol::tcp, Protocol::udp, Protocol::none})
+    choices.push_back({ruleProtocolName(protocol), protocol});
+  return choice<Protocol>(std::move(choices),
+                          {{"ESP", useL3}, {"AH", useL3}, {"SCTP", useL3}, {"ICMP", useL3}});
 }
+
+constexpr std::string_view kServiceAllowed = "a name or a URL that ends with one";
 
 const Schema<RawRule>& schema() {
   static const auto schema = [] {
     Schema<RawRule> s("a forwarding rule");
     s.required("name", resourceName(), &ForwardingRule::name)
-        .field("loadBalancingScheme", passthroughScheme(), &ForwardingRule::scheme)
+        .field("loadBalancingScheme", loadBalancingScheme(), &ForwardingRule::scheme)
         .required("IPAddress", virtualAddress(), &ForwardingRule::address)
         .field("IPProtocol", ruleProtocol(), &ForwardingRule::protocol)
         .field("ports", listOf(integer(1, 65535), 5), &RawRule::portList)
         .field("portRange", portRange(), &RawRule::range)
         .field("allPorts", boolean(), &RawRule::allPorts, "false")
-        .required("backendService", reference(), &ForwardingRule::backendService)
+        .field("backendService", reference(), &ForwardingRule::backendService)
+        .field("target", reference(), &ForwardingRule::target)
+        .field("announce", choiceOf({Announce::none, Announce::arp, Announce::route}),
+               &ForwardingRule::announce)
         .checked("isMirroringCollector", alwaysFalse("weir does not mirror packets"))
         .ignored({"kind",
                   "id",
@@ -56,7 +66,6 @@ const Schema<RawRule>& schema() {
                   "pscConnectionId",
                   "pscConnectionStatus",
                   "allowPscGlobalAccess"})
-        .refused({"target"}, kProxyOnly)
         .refused({"sourceIpRanges"}, "a rule takes packets of every source; filter with nftables")
         .refused({"metadataFilters"}, "weir is no service mesh")
         .refused({"ipCollection"}, "give the address itself in IPAddress");
@@ -70,20 +79,16 @@ std::vector<PortRange> portsOf(const Value& value, const std::vector<std::int64_
                                Reader& reader) {
   if (list.empty())
     reader.error(locate(value, "ports"), "ports must be a list of 1 to 5 ports; it is empty");
+  refuseTwice(
+      value, "ports", list, [](std::int64_t p) { return std::to_string(p); }, reader);
   std::vector<PortRange> ports;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const auto port = static_cast<std::uint16_t>(list[i]);
-    const PortRange range{port, port};
-    if (std::find(ports.begin(), ports.end(), range) != ports.end())
-      reader.error(locate(value, fmt::format("ports.{}", i)),
-                   fmt::format("port {} is listed twice", port));
-    ports.push_back(range);
-  }
+  for (const std::int64_t port : list)
+    ports.push_back({static_cast<std::uint16_t>(port), static_cast<std::uint16_t>(port)});
   return ports;
 }
 
-// P8.2: exactly one way to say which ports.
-void takePorts(const Value& value, const RawRule& raw, ForwardingRule& out, Reader& reader) {
+// P8.2, X1.1: exactly one way to say which ports. The key that says it; empty: it was reported.
+std::string_view portsKey(const Value& value, const RawRule& raw, bool managed, Reader& reader) {
   int given = 0;
   std::string_view place = "name";
   for (const std::string_view key : {"ports", "portRange", "allPorts"}) {
@@ -91,20 +96,57 @@ void takePorts(const Value& value, const RawRule& raw, ForwardingRule& out, Read
     place = key;
     ++given;
   }
-  if (given != 1) {
-    reader.error(locate(value, place),
-                 fmt::format("a forwarding rule needs exactly one of 'ports' (1 to 5), "
-                             "'portRange' and 'allPorts: true'; {} given",
-                             given == 0 ? "none is" : "several are"));
-    return;
-  }
+  if (given == 1) return place;
+  const std::string_view how = given == 0 ? "none is" : "several are";
+  reader.error(locate(value, place),
+               managed ? fmt::format("the rule of a proxy needs exactly one port, in 'ports' or "
+                                     "'portRange'; {} given",
+                                     how)
+                       : fmt::format("a forwarding rule needs exactly one of 'ports' (1 to 5), "
+                                     "'portRange' and 'allPorts: true'; {} given",
+                                     how));
+  return "";
+}
+
+// X1.1
+void checkOnePort(const Value& value, const ForwardingRule& rule, std::string_view key,
+                  Reader& reader) {
+  const bool isOne = rule.ports.size() == 1 && rule.ports.front().first == rule.ports.front().last;
+  if (isOne) return;
+  reader.error(locate(value, key == "ports" ? "ports.1" : key),
+               fmt::format("the rule of a proxy has exactly one port, from 1 to 65535, and {}; "
+                           "give each port a rule of its own",
+                           key == "allPorts" ? "not all of them" : "here are several"));
+}
+
+void takePorts(const Value& value, const RawRule& raw, ForwardingRule& out, bool managed,
+               Reader& reader) {
+  const std::string_view key = portsKey(value, raw, managed, reader);
+  if (key.empty() || reader.isWrong(value, key)) return;
   if (raw.range) out.ports = {PortRange{raw.range->first, raw.range->last}};
-  if (raw.portList && !reader.isWrong(value, "ports"))
-    out.ports = portsOf(value, *raw.portList, reader);
-  if (raw.protocol == Protocol::none && place != "allPorts")
+  if (raw.portList) out.ports = portsOf(value, *raw.portList, reader);
+  const bool empty = raw.portList && raw.portList->empty();
+  if (managed) {
+    if (!empty) checkOnePort(value, out, key, reader);
+  } else if (raw.protocol == Protocol::none && key != "allPorts") {
     reader.error(
         locate(value, "IPProtocol"),
         "IPProtocol L3_DEFAULT needs 'allPorts: true': it carries protocols without ports");
+  }
+}
+
+// X1.1: a proxy's rule leads to a target proxy, a passthrough rule to a service.
+void checkDestination(const Value& value, const RawRule& raw, bool managed, Reader& reader) {
+  const auto kind = managed ? ServiceKind::passthrough : ServiceKind::proxy;
+  const std::string_view wanted = managed ? "target" : "backendService";
+  refuseKeysOf(kind, value, {managed ? "backendService" : "target"}, raw.scheme, reader);
+  if (value.find(wanted) == nullptr)
+    reader.error(value.mark, fmt::format("a forwarding rule {}needs the key '{}': {}",
+                                         managed ? "of a proxy " : "", wanted, kServiceAllowed));
+  if (managed && raw.protocol != Protocol::tcp)
+    reader.error(locate(value, "IPProtocol"),
+                 fmt::format("IPProtocol {} is not that of a proxy; allowed is TCP",
+                             ruleProtocolName(raw.protocol)));
 }
 
 }  // namespace
@@ -113,7 +155,10 @@ void readRule(const Value& value, ForwardingRule& out, Reader& reader) {
   RawRule raw;
   schema().read(value, raw, reader);
   out = raw;
-  takePorts(value, raw, out, reader);
+  if (reader.isWrong(value, "loadBalancingScheme")) return;
+  const bool managed = isManaged(raw.scheme);
+  takePorts(value, raw, out, managed, reader);
+  checkDestination(value, raw, managed, reader);
 }
 
 ValuePtr writeRule(const ForwardingRule& rule) {

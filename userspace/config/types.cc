@@ -32,25 +32,7 @@ std::optional<N> toNumber(std::string_view text, int base = 10) noexcept {
   return number;
 }
 
-std::optional<std::int64_t> toInteger(std::string_view text) noexcept {
-  const std::string_view digits = text.substr(text.substr(0, 1) == "-" ? 1 : 0);
-  return isCount(digits) ? toNumber<std::int64_t>(text) : std::nullopt;
-}
-
-std::optional<double> toDecimal(std::string_view text) noexcept {
-  const std::size_t dot = text.find('.');
-  if (!isCount(text.substr(0, dot))) return std::nullopt;
-  if (dot != std::string_view::npos) {
-    const std::string_view fraction = text.substr(dot + 1);
-    if (fraction.empty() || !std::all_of(fraction.begin(), fraction.end(), isDigit))
-      return std::nullopt;
-  }
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() ? std::optional(number) : std::nullopt;
-}
-
-// The shortest text that toDecimal() makes the same number of.
+// The shortest text that parseDecimal() makes the same number of.
 std::string toText(double number) {
   std::array<char, 400> text;  // the longest double without an exponent has about 330 digits
   const auto [end, error] =
@@ -91,11 +73,13 @@ Type<V> scalar(std::string allowed, Convert convert) {
 
 std::string showAddress(const Address& address) { return address.toString(); }
 
-Type<Address> hostAddress(std::string allowed, Family family) {
+// nullopt: of either family.
+Type<Address> addressOfHost(std::string allowed, std::optional<Family> family) {
   auto type =
       scalar<Address>(std::move(allowed), [family](const std::string& t) -> std::optional<Address> {
         const auto address = Address::parse(t);
-        const bool good = address && isHost(*address) && address->family() == family;
+        const bool good =
+            address && isHost(*address) && address->family() == family.value_or(address->family());
         return good ? address : std::nullopt;
       });
   type.show = showAddress;
@@ -113,6 +97,24 @@ bool isResourceName(std::string_view name) noexcept {
 std::string_view lastSegment(std::string_view text) noexcept {
   const std::size_t slash = text.rfind('/');
   return slash == std::string_view::npos ? text : text.substr(slash + 1);
+}
+
+std::optional<std::int64_t> parseInteger(std::string_view text) noexcept {
+  const std::string_view digits = text.substr(text.substr(0, 1) == "-" ? 1 : 0);
+  return isCount(digits) ? toNumber<std::int64_t>(text) : std::nullopt;
+}
+
+std::optional<double> parseDecimal(std::string_view text) noexcept {
+  const std::size_t dot = text.find('.');
+  if (!isCount(text.substr(0, dot))) return std::nullopt;
+  if (dot != std::string_view::npos) {
+    const std::string_view fraction = text.substr(dot + 1);
+    if (fraction.empty() || !std::all_of(fraction.begin(), fraction.end(), isDigit))
+      return std::nullopt;
+  }
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
 std::optional<std::uint64_t> parseBits(std::string_view text) noexcept {
@@ -165,7 +167,7 @@ Type<std::int64_t> integer(std::int64_t min, std::int64_t max) {
 
 Type<std::int64_t> integer(std::int64_t min, std::int64_t max, std::string allowed) {
   auto type = scalar<std::int64_t>(std::move(allowed), [min, max](const std::string& t) {
-    const auto number = toInteger(t);
+    const auto number = parseInteger(t);
     const bool good = number && *number >= min && *number <= max;
     return good ? number : std::nullopt;
   });
@@ -191,7 +193,7 @@ Type<std::uint64_t> bits(std::uint64_t min, std::uint64_t max) {
 Type<double> decimal(double min, double max) {
   auto type = scalar<double>(fmt::format("a number from {} to {}", min, max),
                              [min, max](const std::string& t) {
-                               const auto number = toDecimal(t);
+                               const auto number = parseDecimal(t);
                                const bool good = number && *number >= min && *number <= max;
                                return good ? number : std::nullopt;
                              });
@@ -228,8 +230,11 @@ Type<bool> alwaysFalse(std::string_view reason) {
   return type;
 }
 
-Type<Address> ipv4HostAddress() { return hostAddress("an IPv4 address of a host", Family::ipv4); }
-Type<Address> ipv6HostAddress() { return hostAddress("an IPv6 address of a host", Family::ipv6); }
+Type<Address> ipv4HostAddress() { return addressOfHost("an IPv4 address of a host", Family::ipv4); }
+Type<Address> ipv6HostAddress() { return addressOfHost("an IPv6 address of a host", Family::ipv6); }
+Type<Address> hostAddress() {
+  return addressOfHost("an IPv4 or IPv6 address of a host", std::nullopt);
+}
 
 Type<Address> virtualAddress() {
   auto type = scalar<Address>(
@@ -258,7 +263,7 @@ Type<Prefix> prefix() {
       const std::size_t slash = value.text.find('/');
       const auto address = Address::parse(std::string_view(value.text).substr(0, slash));
       const auto length =
-          slash == std::string::npos ? std::nullopt : toInteger(value.text.substr(slash + 1));
+          slash == std::string::npos ? std::nullopt : parseInteger(value.text.substr(slash + 1));
       if (address && length && *length >= 0 && *length <= (address->isIpv4() ? 32 : 128)) {
         reader.mustBe(value,
                       fmt::format("{} without host bits, {}", allowed,

@@ -42,6 +42,7 @@ Type<bool> alwaysFalse(std::string_view reason);
 // An address that a single host can have: not unspecified, loopback, multicast or reserved.
 Type<Address> ipv4HostAddress();
 Type<Address> ipv6HostAddress();
+Type<Address> hostAddress();  // of either family
 // Either family, and with /32 or /128 as exports write it.
 Type<Address> virtualAddress();
 Type<Prefix> prefix();
@@ -57,6 +58,9 @@ Type<std::string> socketAddress();
 bool isResourceName(std::string_view) noexcept;
 // What bits() reads, of any size.
 std::optional<std::uint64_t> parseBits(std::string_view) noexcept;
+// What integer() and decimal() read, of any size.
+std::optional<std::int64_t> parseInteger(std::string_view) noexcept;
+std::optional<double> parseDecimal(std::string_view) noexcept;
 bool isPrintable(std::string_view) noexcept;
 // The last segment of a URL; a name is its own.
 std::string_view lastSegment(std::string_view) noexcept;

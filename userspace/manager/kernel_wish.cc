@@ -11,7 +11,8 @@ KernelWish wishOf(const ControlPlane& controlPlane) {
   const Configuration& configuration = controlPlane.configuration();
   std::set<Prefix> divert;
   for (const auto& rule : configuration.rules)
-    divert.emplace(rule.address, rule.address.isIpv4() ? 32u : 128u);
+    if (rule.target.empty())  // a proxy's connections end at this host
+      divert.emplace(rule.address, rule.address.isIpv4() ? 32u : 128u);
   for (const auto& route : configuration.routes) divert.insert(route.destRange);
 
   const Node& node = configuration.node;
