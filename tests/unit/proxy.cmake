@@ -1,0 +1,1 @@
+weir_test(weir_unit_proxy_core proxy/client_hello_test.cc weir_core)
