@@ -1,1 +1,3 @@
 weir_test(weir_unit_proxy_core proxy/client_hello_test.cc weir_core)
+target_sources(weir_unit_proxy_core PRIVATE
+  proxy/tls_routing_test.cc)
