@@ -1,0 +1,1 @@
+weir_test(weir_property_proxy proxy/placement_properties.cc weir_core rapidcheck)

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "weir/placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace weir {
+namespace {
+
+using testing::ElementsAre;
+
+// Region r1 of the node has za (its own) and zb, r2 has zc and zd, r3 has ze; in this order.
+ZoneOrder order() {
+  return ZoneOrder({"za", "r1"},
+                   {{"za", "r1"}, {"zb", "r1"}, {"zc", "r2"}, {"zd", "r2"}, {"ze", "r3"}},
+                   {{"zb", 0.5}, {"zc", 20}, {"zd", 30}, {"ze", 90}}, {});
+}
+
+PlacedGroup group(std::string zone, double capacity, unsigned members = 1, unsigned healthy = 1) {
+  const std::map<std::string, std::string> regions{
+      {"za", "r1"}, {"zb", "r1"}, {"zc", "r2"}, {"zd", "r2"}, {"ze", "r3"}};
+  PlacedGroup made;
+  made.name = zone;
+  made.zone = std::move(zone);
+  made.region = regions.at(made.zone);
+  made.capacity = capacity;
+  made.members = members;
+  made.healthy = healthy;
+  return made;
+}
+PlacedGroup preferred(PlacedGroup group) {
+  group.preferred = true;
+  return group;
+}
+
+std::vector<double> loads(const ServiceLbPolicy& policy, const std::vector<PlacedGroup>& groups,
+                          double load) {
+  std::vector<double> rounded = distribute(planPlacement(policy, groups, order()), load);
+  for (double& value : rounded) value = std::round(100 * value) / 100;
+  return rounded;
+}
+std::vector<double> loads(LbAlgorithm algorithm, const std::vector<PlacedGroup>& groups,
+                          double load) {
+  return loads({.name = {}, .algorithm = algorithm}, groups, load);
+}
+
+TEST(ZoneOrder, S1_OwnZoneAndOwnRegionFirstThenByDistanceThenByName) {
+  const ZoneOrder zones(
+      {"z2", "r2"},
+      {{"z1", "r1"}, {"z2", "r2"}, {"z3", "r2"}, {"z4", "r3"}, {"z5", "r4"}, {"z6", "r5"}},
+      {{"z1", 7}, {"r4", 3}}, {{"z1", 1}, {"z2", 50}, {"z3", 9}, {"z4", 7}});
+  EXPECT_EQ(zones.regionRank("r2"), 0u);
+  EXPECT_EQ(zones.regionRank("r4"), 1u);  // configured for the region itself
+  EXPECT_EQ(zones.regionRank("r1"), 2u);  // as far as r3, which comes later by name
+  EXPECT_EQ(zones.regionRank("r3"), 3u);
+  EXPECT_EQ(zones.regionRank("r5"), 4u);  // no distance
+  EXPECT_EQ(zones.regionRank("elsewhere"), 5u);
+  EXPECT_LT(zones.zoneRank("r2", "z2"), zones.zoneRank("r2", "z3"));
+  EXPECT_EQ(zones.milliseconds("z1"), 7);  // configured wins over measured
+  EXPECT_TRUE(std::isinf(zones.milliseconds("z6")));
+}
+
+TEST(Placement, S3_WaterfallByZone) {
+  const std::vector<PlacedGroup> groups{group("za", 200, 2, 2), group("zb", 100), group("zc", 400)};
+  const auto by = LbAlgorithm::waterfallByZone;
+  EXPECT_THAT(loads(by, groups, 240), ElementsAre(200, 40, 0));
+  EXPECT_THAT(loads(by, groups, 400), ElementsAre(200, 100, 100));
+  EXPECT_THAT(loads(by, groups, 1400), ElementsAre(400, 200, 800));
+}
+
+TEST(Placement, S3_SprayToRegion) {
+  const std::vector<PlacedGroup> groups{group("za", 200), group("zb", 100), group("zc", 400)};
+  EXPECT_THAT(loads(LbAlgorithm::sprayToRegion, groups, 240), ElementsAre(160, 80, 0));
+  EXPECT_THAT(loads(LbAlgorithm::sprayToRegion, groups, 500), ElementsAre(200, 100, 200));
+}
+
+TEST(Placement, S3_SprayToWorld) {
+  const std::vector<PlacedGroup> groups{group("za", 200), group("zb", 100), group("zc", 500)};
+  EXPECT_THAT(loads(LbAlgorithm::sprayToWorld, groups, 400), ElementsAre(100, 50, 250));
+}
+
+TEST(Placement, S3_WaterfallByRegionRisesToHalfByZoneThenTogether) {
+  const std::vector<PlacedGroup> groups{group("za", 200), group("zb", 100), group("zc", 400)};
+  const auto by = LbAlgorithm::waterfallByRegion;
+  EXPECT_THAT(loads(by, groups, 90), ElementsAre(90, 0, 0));
+  EXPECT_THAT(loads(by, groups, 120), ElementsAre(100, 20, 0));
+  EXPECT_THAT(loads(by, groups, 240), ElementsAre(160, 80, 0));
+  EXPECT_THAT(loads(by, groups, 350), ElementsAre(200, 100, 50));
+}
+
+TEST(Placement, S2_BelowTheThresholdTheRestSpills) {
+  EXPECT_DOUBLE_EQ(planPlacement({}, {group("za", 100, 20, 7)}, order()).groups[0].usableFraction,
+                   0.5);
+  EXPECT_DOUBLE_EQ(planPlacement({}, {group("za", 100, 10, 7)}, order()).groups[0].usableFraction,
+                   1);
+  const std::vector<PlacedGroup> groups{group("za", 200, 2, 1), group("zb", 100), group("zc", 400)};
+  EXPECT_THAT(loads(LbAlgorithm::waterfallByRegion, groups, 400), ElementsAre(142.86, 100, 157.14));
+}
+
+TEST(Placement, S3_1_GroupsOfOneZoneShareInProportion) {
+  const std::vector<PlacedGroup> groups{group("za", 300), group("za", 100), group("zb", 100)};
+  EXPECT_THAT(loads(LbAlgorithm::waterfallByZone, groups, 200), ElementsAre(150, 50, 0));
+}
+
+TEST(Placement, S3_3_NothingIsServedWithoutUsableCapacity) {
+  const auto plan = planPlacement({}, {group("za", 0), group("zb", 100, 2, 0)}, order());
+  EXPECT_TRUE(plan.stages.empty());
+  EXPECT_THAT(distribute(plan, 10), ElementsAre(0, 0));
+  EXPECT_EQ(GroupPicker(plan, {}).pick(), GroupPicker::kNone);
+}
+
+TEST(Placement, S3_4_PreferredGroupsFillFirstNearestFirst) {
+  const std::vector<PlacedGroup> groups{group("za", 100), preferred(group("zc", 50)),
+                                        preferred(group("zb", 50))};
+  const auto by = LbAlgorithm::sprayToWorld;
+  EXPECT_THAT(loads(by, groups, 60), ElementsAre(0, 10, 50));
+  EXPECT_THAT(loads(by, groups, 160), ElementsAre(60, 50, 50));
+  EXPECT_THAT(loads(by, groups, 400), ElementsAre(200, 100, 100));
+}
+
+TEST(Placement, S5_NearestOverfillsAndMovesOnlyWithoutHealthyBackends) {
+  const ServiceLbPolicy policy{.name = {}, .isolation = Isolation::nearest};
+  EXPECT_THAT(loads(policy, {group("za", 100), preferred(group("zc", 100))}, 500),
+              ElementsAre(500, 0));
+  EXPECT_THAT(loads(policy, {group("za", 100, 1, 0), group("zc", 100), group("ze", 100)}, 500),
+              ElementsAre(0, 500, 0));
+}
+
+TEST(Placement, S5_StrictServesFromTheNodesRegionOrNotAtAll) {
+  const ServiceLbPolicy policy{.name = {}, .isolation = Isolation::strict};
+  EXPECT_THAT(loads(policy, {group("zb", 100), group("zc", 100)}, 300), ElementsAre(300, 0));
+  EXPECT_THAT(loads(policy, {group("zb", 100, 1, 0), group("zc", 100)}, 300), ElementsAre(0, 0));
+}
+
+TEST(GroupPicker, GoesWhereTheSteadyStateSays) {
+  const std::vector<PlacedGroup> groups{group("za", 200), group("zb", 100), group("zc", 400)};
+  const auto plan = planPlacement({}, groups, order());
+  GroupPicker picker(plan, {});
+  for (int i = 0; i < 350; ++i) picker.setLoad(picker.pick(), picker.load(picker.pick()) + 1);
+  EXPECT_EQ(picker.load(0), 200);
+  EXPECT_EQ(picker.load(1), 100);
+  EXPECT_EQ(picker.load(2), 50);
+  picker.setLoad(0, 50);  // connections of the nearest zone end
+  EXPECT_EQ(picker.pick(), 0u);
+}
+
+std::set<std::string> drained(std::vector<unsigned> healthyPercents) {
+  std::vector<CapacityDrain::Group> groups;
+  for (std::size_t i = 0; i < healthyPercents.size(); ++i)
+    groups.push_back({"g" + std::to_string(i), 100, healthyPercents[i]});
+  return CapacityDrain().update(groups, 0);
+}
+
+TEST(CapacityDrain, S4_1_WorstFirstAndFewerThanHalf) {
+  EXPECT_THAT(drained({20, 100}), ElementsAre());
+  EXPECT_THAT(drained({24, 24, 100, 100}), ElementsAre("g0"));
+  EXPECT_THAT(drained({0, 10, 20, 100, 100}), ElementsAre("g0", "g1"));
+  EXPECT_THAT(drained({20, 10, 100, 0, 100}), ElementsAre("g1", "g3"));
+  EXPECT_THAT(drained({25, 100, 100}), ElementsAre());
+  EXPECT_THAT(drained({0}), ElementsAre());
+}
+
+TEST(CapacityDrain, S4_2_GroupsWithoutCapacityCountAmongAllOnly) {
+  CapacityDrain drain;
+  const CapacityDrain::Group empty{"empty", 0, 0, true};
+  EXPECT_THAT(drain.update({{"a", 10, 1}, {"b", 10, 10}, empty}, 0), ElementsAre("a"));
+}
+
+TEST(CapacityDrain, S4_3_UndrainsAfter60SecondsOfHealthWithoutABreak) {
+  CapacityDrain drain;
+  const auto update = [&](unsigned healthy, double now) {
+    return drain.update({{"a", 100, healthy}, {"b", 100, 100}, {"c", 100, 100}}, now).size();
+  };
+  EXPECT_EQ(update(24, 0), 1u);
+  EXPECT_EQ(update(34, 10), 1u);
+  EXPECT_TRUE(std::isinf(drain.nextDeadline()));
+  EXPECT_EQ(update(35, 100), 1u);
+  EXPECT_EQ(drain.nextDeadline(), 160);
+  EXPECT_EQ(update(34, 150), 1u);  // a break
+  EXPECT_EQ(update(35, 151), 1u);
+  EXPECT_EQ(update(80, 210.9), 1u);
+  EXPECT_EQ(update(80, 211), 0u);
+  EXPECT_EQ(update(30, 212), 0u);  // not below a quarter
+}
+
+}  // namespace
+}  // namespace weir

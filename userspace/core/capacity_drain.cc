@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "weir/placement.h"
+
+namespace weir {
+
+namespace {
+
+double healthyShare(const CapacityDrain::Group& group) {
+  return group.members == 0 ? 0 : static_cast<double>(group.healthy) / group.members;
+}
+
+}  // namespace
+
+const std::set<std::string>& CapacityDrain::update(const std::vector<Group>& groups, Seconds now) {
+  std::map<std::string, Seconds> healthySince;
+  std::set<std::string> stillDrained;
+  std::vector<std::tuple<double, std::string>>
+      candidates;  // S4.1: worst health first, then by name
+  for (const Group& group : groups) {
+    if (group.zeroCapacity) continue;
+    const double share = healthyShare(group);
+    if (!drained_.contains(group.name)) {
+      if (share < kDrainBelow) candidates.emplace_back(share, group.name);
+      continue;
+    }
+    if (share >= kUndrainFrom) {
+      const auto known = healthySince_.find(group.name);
+      const Seconds since = known == healthySince_.end() ? now : known->second;
+      if (now - since >= kHealthyFor) continue;  // S4.3: its capacity is back
+      healthySince[group.name] = since;
+    }
+    stillDrained.insert(group.name);
+  }
+  std::sort(candidates.begin(), candidates.end());
+  for (const auto& [share, name] : candidates) {
+    const double withIt = static_cast<double>(stillDrained.size() + 1);
+    if (withIt >= kMostOfGroups * static_cast<double>(groups.size())) break;
+    stillDrained.insert(name);
+  }
+  drained_ = std::move(stillDrained);
+  healthySince_ = std::move(healthySince);
+  return drained_;
+}
+
+CapacityDrain::Seconds CapacityDrain::nextDeadline() const noexcept {
+  Seconds next = std::numeric_limits<Seconds>::infinity();
+  for (const auto& [name, since] : healthySince_) next = std::min(next, since + kHealthyFor);
+  return next;
+}
+
+}  // namespace weir
