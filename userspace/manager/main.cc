@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <curl/curl.h>
 #include <signal.h>
 
 #include <iostream>
@@ -58,7 +57,6 @@ int main(int argc, char* argv[]) {
   // Before any other thread exists.
   auto signals = Signals::block({SIGTERM, SIGINT, SIGHUP});
   if (!signals.ok()) return fail(signals.error().message);
-  curl_global_init(CURL_GLOBAL_DEFAULT);
 
   // Only one manager per run directory.
   const auto lock = InstanceLock::acquire(options.runDir, "weir-manager");

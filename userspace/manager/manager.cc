@@ -111,7 +111,6 @@ void Manager::saveState() {
 }
 
 Result<Changes> Manager::applyConfiguration(Configuration configuration) {
-  if (const Status status = checkSupported(configuration); !status.ok()) return status.error();
   return controlPlane_.apply(std::move(configuration), now());
 }
 

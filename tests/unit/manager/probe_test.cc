@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// TCP and HTTP probes against real little servers on loopback.
+// Probes against little servers on loopback; real servers of every type are in tests/lab.
 #include "manager/health/probe.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ class Probing : public testing::Test {
     target.address = Address::ipv4(0x7f000001);
     target.port = port;
     std::optional<Outcome> result;
-    auto running = startProbe({io_, curl_}, target, [&](Outcome outcome) { result = outcome; });
+    auto running = startProbe({io_, tls_}, target, [&](Outcome outcome) { result = outcome; });
     const auto deadline = std::chrono::steady_clock::now() + limit;
     while (!result && std::chrono::steady_clock::now() < deadline) {
       io_.restart();
@@ -52,7 +52,7 @@ class Probing : public testing::Test {
   }
 
   boost::asio::io_context io_;
-  CurlLoop curl_{io_};
+  const TlsContext tls_;
   std::string request_;
 };
 
@@ -267,7 +267,7 @@ TEST_F(Probing, H12_ManyProbesAtOnceNoneWaitsForAHangingOne) {
   target.address = Address::ipv4(0x7f000001);
   target.port = hanging.port();
   bool hangingDone = false;
-  const auto stuck = startProbe({io_, curl_}, target, [&](Outcome) { hangingDone = true; });
+  const auto stuck = startProbe({io_, tls_}, target, [&](Outcome) { hangingDone = true; });
   for (int i = 0; i < 50; ++i) EXPECT_EQ(probe(check, fine.port())->kind, Kind::success);
   EXPECT_FALSE(hangingDone);
 }

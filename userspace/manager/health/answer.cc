@@ -10,12 +10,6 @@ namespace {
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-std::string_view trimmed(std::string_view text) noexcept {
-  const auto begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
 // How much a state weighs when states are combined; the highest wins.
 int severity(Health health) noexcept {
   switch (health) {
@@ -68,11 +62,24 @@ ReportedWeight parseWeight(std::optional<std::string_view> headerValue) noexcept
   return {ReportedWeight::Kind::value, weight};
 }
 
-std::optional<std::string_view> headerValue(std::string_view line, std::string_view name) noexcept {
-  if (line.size() <= name.size() || line[name.size()] != ':') return std::nullopt;
-  const auto same = [](char a, char b) { return lower(a) == lower(b); };
-  if (!std::equal(name.begin(), name.end(), line.begin(), same)) return std::nullopt;
-  return trimmed(line.substr(name.size() + 1));
+std::string_view trimmed(std::string_view text) noexcept {
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+bool sameName(std::string_view a, std::string_view b) noexcept {
+  const auto same = [](char x, char y) { return lower(x) == lower(y); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
+std::string quotable(std::string_view text) {
+  constexpr std::size_t kLongest = 100;
+  std::string quoted(text.substr(0, kLongest));
+  for (char& c : quoted)
+    if (c < ' ' || c > '~') c = '?';
+  if (text.size() > kLongest) quoted += "...";
+  return quoted;
 }
 
 Health combineHealth(std::span<const Health> states) noexcept {

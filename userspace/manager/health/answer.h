@@ -27,8 +27,13 @@ bool bodyContains(std::string_view body, std::string_view expected) noexcept;
 inline constexpr std::string_view kWeightHeader = "X-Load-Balancing-Endpoint-Weight";
 ReportedWeight parseWeight(std::optional<std::string_view> headerValue) noexcept;
 
-// A header line "Name: value\r\n" whose name is `name`, in any case: its value, trimmed.
-std::optional<std::string_view> headerValue(std::string_view line, std::string_view name) noexcept;
+// Without blanks, tabs and line ends around it.
+std::string_view trimmed(std::string_view) noexcept;
+// Are two names of headers the same? Case does not matter.
+bool sameName(std::string_view, std::string_view) noexcept;
+// Text of a peer as it may stand in a reason: at most 100 printable ASCII characters, others as
+// '?'.
+std::string quotable(std::string_view);
 
 // H9: one endpoint, probed at several addresses or for several services: unhealthy if any fails.
 // Never empty. unhealthy goes before timeout, and both before unknown.

@@ -2,7 +2,9 @@
 #include "manager/health/monitor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <set>
 #include <tuple>
@@ -10,7 +12,6 @@
 #include "base/log.h"
 #include "manager/clock.h"
 #include "manager/health/answer.h"
-#include "manager/health/prober.h"
 
 namespace weir::manager {
 
@@ -30,11 +31,13 @@ void logTransition(const Prober& prober) {
   log::write(level, "health changed",
              {{"GROUP", target.endpoint.group},
               {"BACKEND", target.endpoint.endpoint},
+              {"SERVICE", fmt::format("{}", fmt::join(target.services, ","))},
               {"HEALTH_CHECK", target.check->name},
               {"TARGET", target.destination()},
               {"OLD_STATE", std::string(toString(prober.previousState()))},
               {"NEW_STATE", std::string(toString(prober.state()))},
-              {"PROBE_DURATION_MS", std::to_string(prober.lastDuration().count())},
+              {"PROBE_DURATION_MS",
+               fmt::format("{:.3f}", static_cast<double>(prober.lastDuration().count()) / 1000)},
               {"REASON", prober.reason().empty() ? "probe succeeded" : prober.reason()}});
 }
 
@@ -45,15 +48,12 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
     std::set<Prober*> probers;
     Health reported = Health::unknown;
     std::optional<ReportedWeight> reportedWeight;
+    std::optional<Utilization> utilization;  // not reported yet
   };
 
   Impl(asio::io_context& io, std::function<Health(const EndpointRef&)> knownHealth,
        std::function<void(Report)> reportTo)
-      : context{io, curl},
-        curl(io),
-        known(std::move(knownHealth)),
-        report(std::move(reportTo)),
-        timer(io) {}
+      : context{io, tls}, known(std::move(knownHealth)), report(std::move(reportTo)), timer(io) {}
 
   const std::string* unreachableReason(const ProbeTarget& target) const {
     const auto found = unreachable.find({target.backend, target.address.family()});
@@ -72,8 +72,12 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
         ++counters.timedOut;
         break;
     }
+    for (const auto& service : prober.target().services)
+      durations[service].of(outcome.kind).add(prober.lastDuration());
     if (changed) logTransition(prober);
-    if (changed || outcome.weight) touch(prober.target().endpoint);
+    const EndpointRef& endpoint = prober.target().endpoint;
+    if (outcome.utilization) endpoints[endpoint].utilization = prober.utilization();
+    if (changed || outcome.weight || outcome.utilization) touch(endpoint);
   }
 
   // The endpoint may have another state than the one reported: look at the next report.
@@ -106,8 +110,10 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
         endpoint.reportedWeight = weight;
         changes.weights.push_back({ref, *weight});
       }
+      if (const auto utilization = std::exchange(endpoint.utilization, std::nullopt))
+        changes.utilizations.push_back({ref, *utilization});
     }
-    if (changes.health.empty() && changes.weights.empty()) return;
+    if (changes.health.empty() && changes.weights.empty() && changes.utilizations.empty()) return;
     lastReport = now();
     report(std::move(changes));
   }
@@ -152,7 +158,12 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
 
   void setTargets(const std::vector<ProbeTarget>& targets) {
     std::map<TargetKey, const ProbeTarget*> wanted;
-    for (const auto& target : targets) wanted.emplace(keyOf(target), &target);
+    std::set<std::string_view> services;
+    for (const auto& target : targets) {
+      wanted.emplace(keyOf(target), &target);
+      services.insert(target.services.begin(), target.services.end());
+    }
+    std::erase_if(durations, [&](const auto& entry) { return services.count(entry.first) == 0; });
     // New ones first: an endpoint that keeps at least one prober keeps its state.
     for (const auto& [key, target] : wanted) {
       const auto found = probers.find(key);
@@ -169,7 +180,7 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
   }
 
   ProbeContext context;
-  CurlLoop curl;
+  TlsContext tls;
   std::function<Health(const EndpointRef&)> known;
   std::function<void(Report)> report;
   asio::steady_timer timer;
@@ -179,6 +190,7 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
   Unreachable unreachable;
   std::map<EndpointRef, EndpointState> endpoints;
   std::map<TargetKey, std::shared_ptr<Prober>> probers;
+  std::map<std::string, ProbeDurations> durations;
   Counters counters;
 };
 
@@ -215,6 +227,20 @@ std::string HealthMonitor::reason(const EndpointRef& ref) const {
 }
 
 HealthMonitor::Counters HealthMonitor::counters() const noexcept { return impl_->counters; }
+const std::map<std::string, ProbeDurations>& HealthMonitor::durations() const noexcept {
+  return impl_->durations;
+}
+
+std::optional<std::chrono::microseconds> HealthMonitor::roundTrip(const EndpointRef& ref) const {
+  const auto found = impl_->endpoints.find(ref);
+  if (found == impl_->endpoints.end()) return std::nullopt;
+  std::optional<std::chrono::microseconds> shortest;
+  for (const Prober* prober : found->second.probers)
+    if (const auto& time = prober->connectTime(); time && (!shortest || *time < *shortest))
+      shortest = time;
+  return shortest;
+}
+
 std::size_t HealthMonitor::probers() const noexcept { return impl_->probers.size(); }
 
 }  // namespace weir::manager

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "manager/health/curl_loop.h"
-#include "manager/health/probe.h"
+#include "manager/health/durations.h"
+#include "manager/health/prober.h"
 #include "weir/control_plane.h"
 
 namespace weir::manager {
@@ -26,9 +26,15 @@ class HealthMonitor {
  public:
   static constexpr std::chrono::milliseconds kReportInterval{100};
 
+  struct UtilizationUpdate {
+    EndpointRef endpoint;
+    Utilization utilization;
+  };
   struct Report {
     std::vector<ControlPlane::HealthUpdate> health;
     std::vector<ControlPlane::WeightUpdate> weights;
+    // H13: every reading, also one that says the same as the last, since readings age.
+    std::vector<UtilizationUpdate> utilizations;
   };
   struct Counters {
     std::uint64_t succeeded = 0, failed = 0, timedOut = 0;
@@ -51,6 +57,12 @@ class HealthMonitor {
   // Why the endpoint is not healthy, in words; empty when it is, or when nothing is known yet.
   std::string reason(const EndpointRef&) const;
   Counters counters() const noexcept;
+  // The round trip to the endpoint as the last connections to it measured it, the shortest of its
+  // addresses; nullopt: none came up yet. For distances (S1).
+  std::optional<std::chrono::microseconds> roundTrip(const EndpointRef&) const;
+  // By service; a probe of a backend of several services counts in each. A service that is not
+  // probed any more is gone from here.
+  const std::map<std::string, ProbeDurations>& durations() const noexcept;
   std::size_t probers() const noexcept;
 
  private:

@@ -18,6 +18,19 @@ struct Outcome {
   Kind kind = Kind::noAnswer;
   std::string reason;                    // in words ("connection refused"); empty: success
   std::optional<ReportedWeight> weight;  // nullopt: this type of probe carries no weight
+  // H13: what the backend says of its load: 0 is idle, 1 is its capacity, more is possible.
+  std::optional<double> utilization;
+  // From the first SYN to the established connection: the network's round trip. nullopt: there was
+  // no connection.
+  std::optional<std::chrono::microseconds> connectTime;
 };
+
+inline Outcome succeeded() { return {Outcome::Kind::success, {}, {}, {}, {}}; }
+inline Outcome answeredWrongly(std::string reason) {
+  return {Outcome::Kind::wrongAnswer, std::move(reason), {}, {}, {}};
+}
+inline Outcome notAnswered(std::string reason) {
+  return {Outcome::Kind::noAnswer, std::move(reason), {}, {}, {}};
+}
 
 }  // namespace weir::manager

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "manager/health/http_probe.h"
-#include "manager/health/tcp_probe.h"
+#include "manager/health/conversation.h"
+#include "manager/health/grpc_dialogue.h"
+#include "manager/health/http2_dialogue.h"
+#include "manager/health/text_dialogue.h"
 
 namespace weir::manager {
 
@@ -33,14 +35,14 @@ std::string_view toString(HealthCheck::Type type) noexcept {
   return "?";
 }
 
-bool isSupported(HealthCheck::Type type) noexcept {
+bool carriesWeight(HealthCheck::Type type) noexcept {
   switch (type) {
-    case HealthCheck::Type::tcp:
     case HealthCheck::Type::http:
-      return true;
-    case HealthCheck::Type::ssl:
     case HealthCheck::Type::https:
     case HealthCheck::Type::http2:
+      return true;
+    case HealthCheck::Type::tcp:
+    case HealthCheck::Type::ssl:
     case HealthCheck::Type::grpc:
     case HealthCheck::Type::grpcWithTls:
       return false;
@@ -48,20 +50,71 @@ bool isSupported(HealthCheck::Type type) noexcept {
   return false;
 }
 
-std::unique_ptr<Probe> startProbe(ProbeContext context, const ProbeTarget& target, ProbeDone done) {
+namespace {
+
+Plan textPlan(const HealthCheck& check, bool tls) {
+  Plan plan{std::make_unique<TextDialogue>(check.request, check.response), tls};
+  const bool says =
+      tls || !check.request.empty() || check.proxyHeader != HealthCheck::ProxyHeader::none;
+  plan.lingers = says && check.response.empty();
+  return plan;
+}
+
+// SNI can hold names only (RFC 6066), and a check's host may be an address, or have a port.
+std::string serverNameOf(const std::string& host) {
+  if (Address::parse(host) || host.starts_with('[')) return {};
+  const std::string name = host.substr(0, host.find(':'));
+  return Address::parse(name) ? std::string() : name;
+}
+
+HttpRequest requestOf(const ProbeTarget& target) {
+  const HealthCheck& check = *target.check;
+  const std::string address = target.address.isIpv4()
+                                  ? target.address.toString()
+                                  : fmt::format("[{}]", target.address.toString());
+  return {check.requestPath, check.host.empty() ? address : check.host, check.response};
+}
+
+Plan httpPlan(const ProbeTarget& target, bool tls) {
+  return {std::make_unique<HttpDialogue>(requestOf(target)), tls, Alpn::http1,
+          serverNameOf(target.check->host), true};
+}
+
+Plan http2Plan(const ProbeTarget& target) {
+  return {std::make_unique<Http2Dialogue>(requestOf(target)), true, Alpn::http2,
+          serverNameOf(target.check->host), true};
+}
+
+Plan grpcPlan(const ProbeTarget& target, bool tls) {
+  const HealthCheck& check = *target.check;
+  const GrpcRequest request{target.destination(), check.grpcServiceName, tls, check.timeout};
+  return {std::make_unique<GrpcDialogue>(request), tls, tls ? Alpn::http2 : Alpn::none};
+}
+
+Plan planOf(const ProbeTarget& target) {
   switch (target.check->type) {
     case HealthCheck::Type::tcp:
-      return startTcpProbe(context, target, std::move(done));
-    case HealthCheck::Type::http:
-      return startHttpProbe(context, target, std::move(done));
+      return textPlan(*target.check, false);
     case HealthCheck::Type::ssl:
+      return textPlan(*target.check, true);
+    case HealthCheck::Type::http:
+      return httpPlan(target, false);
     case HealthCheck::Type::https:
+      return httpPlan(target, true);
     case HealthCheck::Type::http2:
+      return http2Plan(target);
     case HealthCheck::Type::grpc:
+      return grpcPlan(target, false);
     case HealthCheck::Type::grpcWithTls:
-      break;
+      return grpcPlan(target, true);
   }
-  return nullptr;
+  return {};
+}
+
+}  // namespace
+
+std::unique_ptr<Probe> startProbe(ProbeContext context, const ProbeTarget& target, ProbeDone done) {
+  return startConversation(context, target, planOf(target), std::move(done));
 }
 
 }  // namespace weir::manager

@@ -9,9 +9,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "manager/health/curl_loop.h"
 #include "manager/health/outcome.h"
+#include "manager/health/tls.h"
 #include "weir/address.h"
 #include "weir/control_plane.h"
 #include "weir/model.h"
@@ -28,6 +29,8 @@ struct ProbeTarget {
   Mark mark;
   // The backend's mark, whether or not the probe carries it.
   Mark backend;
+  // The services for which it is probed, sorted by name.
+  std::vector<std::string> services{};
   // "10.9.9.9:80" or "[fd00::9]:80".
   std::string destination() const;
 };
@@ -41,14 +44,15 @@ using ProbeDone = std::function<void(Outcome)>;
 
 struct ProbeContext {
   boost::asio::io_context& io;
-  CurlLoop& curl;
+  const TlsContext& tls;
 };
 
-// Can this build carry out checks of this type?
-bool isSupported(HealthCheck::Type) noexcept;
 std::string_view toString(HealthCheck::Type) noexcept;  // as in the configuration
 
-// Starts a probe of a supported type. `done` is called from the event loop, never from here. The
+// Do answers to checks of this type carry a weight (P9.1)?
+bool carriesWeight(HealthCheck::Type) noexcept;
+
+// Starts a probe. `done` is called from the event loop, never from here. The
 // callback may destroy the probe.
 std::unique_ptr<Probe> startProbe(ProbeContext, const ProbeTarget&, ProbeDone done);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "manager/health/probe_targets.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -39,27 +37,32 @@ std::uint16_t portOf(const HealthCheck& check, const Endpoint& endpoint) {
 
 class Collector {
  public:
-  void add(const BackendView& backend, const Endpoint& endpoint,
+  void add(const std::string& service, const BackendView& backend, const Endpoint& endpoint,
            const std::shared_ptr<const HealthCheck>& check, const std::set<Address>& addresses) {
     const EndpointRef ref{backend.group, backend.endpoint};
     const std::uint16_t port = portOf(*check, endpoint);
     if (check->target == HealthCheck::Target::endpoint) {
       for (const auto& address : {endpoint.ipAddress, endpoint.ipv6Address})
-        if (address) insert({ref, check, *address, port, Mark{}, backend.mark});
+        if (address) insert({ref, check, *address, port, Mark{}, backend.mark, {service}});
       return;
     }
     for (const Address address : addresses)
       if (endpoint.addressOf(address.family()))
-        insert({ref, check, address, port, backend.mark, backend.mark});
+        insert({ref, check, address, port, backend.mark, backend.mark, {service}});
   }
   std::vector<ProbeTarget> take() && { return std::move(targets_); }
 
  private:
   void insert(ProbeTarget target) {
-    if (seen_.emplace(target.endpoint, target.check->name, target.address).second)
-      targets_.push_back(std::move(target));
+    const auto [found, isNew] = seen_.emplace(
+        std::tuple(target.endpoint, target.check->name, target.address), targets_.size());
+    if (isNew) return targets_.push_back(std::move(target));
+    auto& services = targets_[found->second].services;
+    const std::string& service = target.services.front();
+    services.insert(std::lower_bound(services.begin(), services.end(), service), service);
   }
-  std::set<std::tuple<EndpointRef, std::string, Address>> seen_;
+  // Where in targets_.
+  std::map<std::tuple<EndpointRef, std::string, Address>, std::size_t> seen_;
   std::vector<ProbeTarget> targets_;
 };
 
@@ -81,19 +84,10 @@ std::vector<ProbeTarget> probeTargets(const ControlPlane& controlPlane) {
       if (backend.health == Health::draining) continue;
       const auto endpoint = endpoints.find({backend.group, backend.endpoint});
       if (endpoint != endpoints.end())
-        collector.add(backend, *endpoint->second, check->second, addresses);
+        collector.add(service.name, backend, *endpoint->second, check->second, addresses);
     }
   }
   return std::move(collector).take();
-}
-
-Status checkSupported(const Configuration& configuration) {
-  for (const auto& check : configuration.healthChecks)
-    if (!isSupported(check.type))
-      return Error{fmt::format(
-          "health check {}: type {} is not available in this version of weir; use TCP or HTTP",
-          check.name, toString(check.type))};
-  return success();
 }
 
 }  // namespace weir::manager

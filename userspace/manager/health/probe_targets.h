@@ -5,16 +5,12 @@
 
 #include "manager/health/probe.h"
 #include "weir/control_plane.h"
-#include "weir/result.h"
 
 namespace weir::manager {
 
 // What must be probed now: for every service with a health check, every backend that is not
 // draining, at every address of the service's forwarding rules (H9) or at its own. A backend of
-// several services is listed once per health check and address.
+// several services is listed once per health check and address, with all of their names.
 std::vector<ProbeTarget> probeTargets(const ControlPlane&);
-
-// An error when the configuration asks for a type of health check that this build lacks.
-Status checkSupported(const Configuration&);
 
 }  // namespace weir::manager

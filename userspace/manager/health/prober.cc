@@ -52,6 +52,7 @@ void Prober::schedule(Time at) {
 
 void Prober::probe() {
   started_ = now();
+  begun_ = std::chrono::steady_clock::now();
   const std::uint64_t round = ++round_;
   timer_.expires_after(target_.check->timeout);
   timer_.async_wait([self = shared_from_this(), round](const boost::system::error_code&) {
@@ -64,11 +65,9 @@ void Prober::probe() {
 }
 
 void Prober::expire() {
-  Outcome outcome{Outcome::Kind::noAnswer,
-                  fmt::format("no answer within {} s", target_.check->timeout.count()),
-                  {}};
-  if (target_.check->type != HealthCheck::Type::tcp &&
-      target_.check->type != HealthCheck::Type::ssl)
+  Outcome outcome =
+      notAnswered(fmt::format("no answer within {} s", target_.check->timeout.count()));
+  if (carriesWeight(target_.check->type))
     outcome.weight = ReportedWeight{ReportedWeight::Kind::unavailable, 0};
   finish(std::move(outcome));
 }
@@ -77,9 +76,12 @@ void Prober::finish(Outcome outcome) {
   ++round_;
   probe_.reset();
   const Time present = now();
-  lastDuration_ = present - started_;
+  lastDuration_ = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - begun_);
   reason_ = outcome.reason;
   weight_ = outcome.weight;
+  if (outcome.utilization) utilization_ = Utilization{*outcome.utilization, present};
+  if (outcome.connectTime) connectTime_ = outcome.connectTime;
   schedule(nextStart(started_, present, name_, target_.check->checkInterval));
   previous_ = counter_.state();
   const bool changed = counter_

@@ -13,6 +13,12 @@
 
 namespace weir::manager {
 
+// What a backend said of its load (H13), and when.
+struct Utilization {
+  double value = 0;
+  Time at;
+};
+
 // Probes one target for ever: start to start at the check's interval, each probe at most for its
 // timeout, outcomes counted against the thresholds.
 class Prober : public std::enable_shared_from_this<Prober> {
@@ -33,7 +39,13 @@ class Prober : public std::enable_shared_from_this<Prober> {
   // Of the last probe; empty after a success and before the first.
   const std::string& reason() const noexcept { return reason_; }
   const std::optional<ReportedWeight>& weight() const noexcept { return weight_; }
-  std::chrono::milliseconds lastDuration() const noexcept { return lastDuration_; }
+  const std::optional<Utilization>& utilization() const noexcept { return utilization_; }
+  // Of the last probe, from its start to its verdict.
+  std::chrono::microseconds lastDuration() const noexcept { return lastDuration_; }
+  // Of the last connection that came up: the round trip to the backend.
+  const std::optional<std::chrono::microseconds>& connectTime() const noexcept {
+    return connectTime_;
+  }
 
  private:
   void schedule(Time at);
@@ -50,10 +62,13 @@ class Prober : public std::enable_shared_from_this<Prober> {
   boost::asio::steady_timer timer_;  // to the next start, or to the timeout of the running probe
   std::unique_ptr<Probe> probe_;
   Time started_;
+  std::chrono::steady_clock::time_point begun_;
   std::uint64_t round_ = 0;
   std::string reason_;
   std::optional<ReportedWeight> weight_;
-  std::chrono::milliseconds lastDuration_{0};
+  std::optional<Utilization> utilization_;
+  std::chrono::microseconds lastDuration_{0};
+  std::optional<std::chrono::microseconds> connectTime_;
 };
 
 }  // namespace weir::manager

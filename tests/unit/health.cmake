@@ -1,0 +1,13 @@
+if(TARGET weir_health)
+  weir_test(weir_unit_health manager/probe_test.cc weir_health weir_base weir_core)
+  target_sources(weir_unit_health PRIVATE
+    manager/answer_test.cc
+    manager/monitor_test.cc
+    manager/schedule_test.cc)
+  target_link_libraries(weir_unit_health PRIVATE fmt::fmt)
+
+  # What the lab's tests against real servers drive.
+  add_executable(weir_probe_driver ../lab/health/probe_driver.cc)
+  target_link_libraries(weir_probe_driver PRIVATE weir_flags weir_health weir_config fmt::fmt
+    nlohmann_json::nlohmann_json)
+endif()
