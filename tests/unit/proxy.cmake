@@ -1,4 +1,5 @@
 weir_test(weir_unit_proxy_core proxy/client_hello_test.cc weir_core)
 target_sources(weir_unit_proxy_core PRIVATE
   proxy/placement_test.cc
+  proxy/proxy_header_test.cc
   proxy/tls_routing_test.cc)
