@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
 #include "manager/clock.h"
 #include "manager/manager.h"
@@ -88,12 +91,28 @@ void addManager(MetricsText& text, Manager& manager) {
       .sample({{"result", "timeout"}}, static_cast<double>(probes.timedOut));
 }
 
+void addProbeDurations(MetricsText& text, const HealthMonitor& health) {
+  std::array<double, DurationHistogram::kBounds.size()> bounds{};
+  std::transform(
+      DurationHistogram::kBounds.begin(), DurationHistogram::kBounds.end(), bounds.begin(),
+      [](std::chrono::microseconds bound) { return std::chrono::duration<double>(bound).count(); });
+  text.family("weir_probe_duration_seconds", "histogram",
+              "How long health probes took, by service and result.");
+  for (const auto& [service, durations] : health.durations())
+    for (const auto& [result, histogram] :
+         {std::pair("success", &durations.succeeded), std::pair("failure", &durations.failed),
+          std::pair("timeout", &durations.timedOut)})
+      text.histogram({{"service", service}, {"result", result}}, bounds, histogram->counts(),
+                     std::chrono::duration<double>(histogram->sum()).count());
+}
+
 }  // namespace
 
 std::string renderMetrics(Manager& manager, const std::optional<std::string>& engineStats) {
   MetricsText text;
   addManager(text, manager);
   addServices(text, manager);
+  addProbeDurations(text, manager.health());
   addEngine(text, engineStats);
   return std::move(text).take();
 }

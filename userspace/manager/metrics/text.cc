@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <vector>
 
 namespace weir::manager {
 
@@ -29,8 +30,32 @@ MetricsText& MetricsText::family(std::string_view name, std::string_view type,
 }
 
 MetricsText& MetricsText::sample(std::initializer_list<Label> labels, double value) {
+  appendSample("", std::span(labels.begin(), labels.size()), value);
+  return *this;
+}
+
+MetricsText& MetricsText::histogram(std::initializer_list<Label> labels,
+                                    std::span<const double> bounds,
+                                    std::span<const std::uint64_t> counts, double sum) {
+  std::vector<Label> bucketLabels(labels);
+  bucketLabels.emplace_back("le", "");
+  std::uint64_t upToHere = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    upToHere += counts[i];
+    const std::string bound = i < bounds.size() ? fmt::format("{}", bounds[i]) : "+Inf";
+    bucketLabels.back().second = bound;
+    appendSample("_bucket", bucketLabels, static_cast<double>(upToHere));
+  }
+  appendSample("_sum", std::span(labels.begin(), labels.size()), sum);
+  appendSample("_count", std::span(labels.begin(), labels.size()), static_cast<double>(upToHere));
+  return *this;
+}
+
+void MetricsText::appendSample(std::string_view suffix, std::span<const Label> labels,
+                               double value) {
   text_ += name_;
-  if (labels.size() != 0) {
+  text_ += suffix;
+  if (!labels.empty()) {
     text_ += '{';
     bool first = true;
     for (const auto& [key, labelValue] : labels) {
@@ -43,7 +68,6 @@ MetricsText& MetricsText::sample(std::initializer_list<Label> labels, double val
     text_ += '}';
   }
   fmt::format_to(std::back_inserter(text_), " {}\n", value);
-  return *this;
 }
 
 }  // namespace weir::manager
