@@ -103,7 +103,7 @@ void ClientHelloParser::takeRecordHeader(std::uint8_t byte) {
     case 3:
       recordLeft_ = static_cast<std::uint16_t>(byte << 8);
       break;
-    default:
+    case 4:
       recordLeft_ = static_cast<std::uint16_t>(recordLeft_ | byte);
       // An empty handshake record is forbidden, and a peer could send them for ever.
       if (recordLeft_ == 0 || recordLeft_ > kMaxRecord) refuse(HelloProblem::malformed);
