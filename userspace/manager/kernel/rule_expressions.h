@@ -3,10 +3,10 @@
 // Builds an nf_tables rule expression by expression. Everything goes through the first register.
 #pragma once
 
+#include <libmnl/libmnl.h>
 #include <libnftnl/expr.h>
 #include <libnftnl/rule.h>
 #include <libnftnl/udata.h>
-#include <linux/netfilter.h>
 #include <linux/netfilter/nf_tables.h>
 
 #include <cstdint>
@@ -16,6 +16,9 @@
 #include <utility>
 
 namespace weir::manager {
+
+// NF_ACCEPT, whose header does not go with the C library's.
+inline constexpr std::uint32_t kVerdictAccept = 1;
 
 template <auto Free>
 struct NftnlDeleter {
@@ -117,7 +120,7 @@ class RuleExpressions {
     return self();
   }
   Self& accept() {
-    verdict(NF_ACCEPT);
+    verdict(kVerdictAccept);
     return self();
   }
   Self& jump(const char* chain) {
