@@ -35,9 +35,7 @@ class Run {
 
   void readSource(const Source& source, Holds holds) {
     const Text& text = keep(source);
-    Reader reader(text, problems_);
-    DocumentReader documents(reader, draft_, holds);
-    for (const ValuePtr& document : parseText(text)) documents.read(document);
+    readDocuments(text, parseText(text), holds);
   }
 
   std::vector<ValuePtr> parseText(const Text& text) {
@@ -53,13 +51,24 @@ class Run {
     return std::move(documents.values);
   }
 
+  void readDocuments(const Text& text, const std::vector<ValuePtr>& values, Holds holds) {
+    Reader reader(text, problems_);
+    DocumentReader documents(reader, draft_, holds);
+    for (const ValuePtr& value : values) documents.read(value);
+  }
+
   void incomplete(const std::string& file, std::string message) {
     problems_.fileError(file, std::move(message));
     draft_.incompleteFiles.push_back(file);
   }
 
+  // The rules between resources, then what came out.
   Loaded finish() {
     checkAll(draft_, problems_);
+    return take();
+  }
+
+  Loaded take() {
     Loaded loaded;
     loaded.diagnostics = problems_.take();
     if (loaded.ok()) loaded.configuration = draft_.finish();
@@ -127,6 +136,25 @@ std::vector<fs::path> resourceFiles(const fs::path& directory, Run& run) {
   return files;
 }
 
+// weir.yaml and conf.d, with an overlay in the place of one file.
+void readDirectory(const fs::path& directory, const Overlay* overlay, Run& run) {
+  const fs::path nodeFile = directory / "weir.yaml";
+  if (isThere(nodeFile))
+    if (const auto source = readFile(nodeFile, run))
+      run.readSource(*source, Holds::nodeAndResources);
+  std::vector<fs::path> files = resourceFiles(directory / "conf.d", run);
+  if (overlay != nullptr) {
+    const auto place = std::lower_bound(files.begin(), files.end(), overlay->file);
+    if (place == files.end() || *place != overlay->file) files.insert(place, overlay->file);
+  }
+  for (const fs::path& file : files) {
+    if (overlay != nullptr && file == overlay->file)
+      run.readDocuments(overlay->text, overlay->documents, Holds::resources);
+    else if (const auto source = readFile(file, run))
+      run.readSource(*source, Holds::resources);
+  }
+}
+
 // The settings and collections of a scenario, whose document is a mapping.
 void readScenario(const Value& document, Reader& reader, Draft& draft) {
   DocumentReader resources(reader, draft, Holds::resources);
@@ -176,16 +204,31 @@ Loaded loadDirectory(const fs::path& path) {
   Run run;
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    const fs::path nodeFile = path / "weir.yaml";
-    if (isThere(nodeFile))
-      if (const auto source = readFile(nodeFile, run))
-        run.readSource(*source, Holds::nodeAndResources);
-    for (const fs::path& file : resourceFiles(path / "conf.d", run))
-      if (const auto source = readFile(file, run)) run.readSource(*source, Holds::resources);
+    readDirectory(path, nullptr, run);
   } else if (const auto source = readFile(path, run)) {
     run.readSource(*source, Holds::nodeAndResources);
   }
   return run.finish();
+}
+
+Loaded loadDirectory(const fs::path& directory, const Overlay& overlay) {
+  Run run;
+  readDirectory(directory, &overlay, run);
+  return run.finish();
+}
+
+Loaded loadDocuments(const Node& node, const Text& text, const std::vector<ValuePtr>& documents) {
+  Configuration base;
+  base.node = node;
+  Run run(base);
+  run.readDocuments(text, documents, Holds::nodeAndResources);
+  return run.finish();
+}
+
+Loaded readDocuments(const Text& text, const std::vector<ValuePtr>& documents) {
+  Run run;
+  run.readDocuments(text, documents, Holds::resources);
+  return run.take();
 }
 
 Loaded loadScenario(const Source& scenario) {

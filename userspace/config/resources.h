@@ -4,6 +4,7 @@
 // result is validated as a whole; one with an error must not be used, not even in part.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -35,6 +36,23 @@ Loaded merge(const Configuration& base, const Source& changes);
 // The checks between resources (dangling names, overlaps, families, limits, ...) and the hints,
 // without positions: for configurations that something was taken out of.
 Loaded validate(Configuration configuration);
+
+// Documents in the place of one file of conf.d, which need not exist yet.
+struct Overlay {
+  std::filesystem::path file;
+  const Text& text;  // in which the documents have their places
+  std::vector<ValuePtr> documents;
+};
+// loadDirectory() with what the overlay says instead of what its file holds.
+Loaded loadDirectory(const std::filesystem::path& directory, const Overlay& overlay);
+
+// A whole configuration out of documents that were read already; they may hold settings of the
+// node, which add to those of `node`.
+Loaded loadDocuments(const Node& node, const Text& text, const std::vector<ValuePtr>& documents);
+
+// The resources of documents each by itself, without the checks between them. Meaningful only when
+// ok(), but `definitions` always are.
+Loaded readDocuments(const Text& text, const std::vector<ValuePtr>& documents);
 
 // One member of a group, as in networkEndpointGroups[].endpoints[]. nullopt: errors were added.
 std::optional<Endpoint> readEndpoint(const YAML::Node& node, const Source& source,
