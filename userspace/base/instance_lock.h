@@ -22,4 +22,17 @@ class InstanceLock {
   Fd fd_;
 };
 
+// Holds a name in this network namespace, so that a second instance refuses to start there even
+// with another run directory: both would keep undoing each other's changes of the kernel. An
+// abstract Unix socket, which lives in the namespace and goes with the process.
+class NamespaceLock {
+ public:
+  // The error names the process that has the name.
+  static Result<NamespaceLock> acquire(std::string_view program);
+
+ private:
+  explicit NamespaceLock(Fd fd) noexcept : fd_(std::move(fd)) {}
+  Fd fd_;
+};
+
 }  // namespace weir

@@ -8,6 +8,9 @@
 
 namespace weir::manager {
 
+// The routes[] as the kernel state knows them.
+std::vector<DivertedRoute> divertedRoutes(const Configuration&);
+
 // What the control plane's snapshots rely on: a route for every mark, and every virtual address and
 // destination range diverted to the queues. Sorted, so that equal decisions give equal wishes.
 KernelWish wishOf(const ControlPlane&);

@@ -54,6 +54,9 @@ void Publisher::prune() {
 void Publisher::applyToKernel(const KernelWish& wish, KernelState::Prune prune) {
   const Status status = kernel_.apply(wish, prune);
   inKernel_ = wish;
+  noteChanges();
+  noteWarnings();
+  refusal_ = status.ok() ? std::string() : status.error().message;
   if (status.ok()) return;
   ++counters_.kernelErrors;
   log::error("the kernel refused part of weir's state; trying again with every reconciliation",
@@ -64,14 +67,55 @@ void Publisher::reconcile() {
   if (!inKernel_) return;
   ++counters_.reconciliations;
   const auto repaired = kernel_.reconcile();
-  if (!repaired.ok()) {
-    ++counters_.kernelErrors;
-    log::error("cannot bring the kernel to the wanted state",
-               {{"REASON", repaired.error().message}});
-  } else if (repaired.value()) {
-    ++counters_.repairs;
-    log::warning("kernel state of weir's had been changed by others; it is restored");
+  if (noteChanges()) ++counters_.repairs;
+  noteWarnings();
+  refusal_ = repaired.ok() ? std::string() : repaired.error().message;
+  if (repaired.ok()) return;
+  ++counters_.kernelErrors;
+  log::error("cannot bring the kernel to the wanted state", {{"REASON", repaired.error().message}});
+}
+
+bool Publisher::noteChanges() {
+  bool disturbed = false;
+  for (KernelChange& change : kernel_.takeChanges()) {
+    switch (change.kind) {
+      case KernelChange::Kind::restored:
+        disturbed = true;
+        log::warning("others had removed or changed kernel state of weir's; it is put back",
+                     {{"WHAT", change.what}});
+        break;
+      case KernelChange::Kind::removed:
+        disturbed = true;
+        log::warning("others had added to weir's kernel state; it is removed",
+                     {{"WHAT", change.what}});
+        break;
+      case KernelChange::Kind::followed:
+        log::info("the host's network has changed; weir's kernel state follows",
+                  {{"WHAT", change.what}});
+        break;
+      case KernelChange::Kind::cleaned:
+        log::info("removed what an earlier run had left", {{"WHAT", change.what}});
+        break;
+    }
+    events_.push_back({now(), std::move(change)});
+    if (events_.size() > kEventsKept) events_.pop_front();
   }
+  return disturbed;
+}
+
+void Publisher::noteWarnings() {
+  std::vector<std::string> warnings = kernel_.warnings();
+  for (const std::string& warning : warnings)
+    if (std::ranges::find(warnings_, warning) == warnings_.end())
+      log::warning("a route is in conflict with this host's network; it goes on as it is",
+                   {{"REASON", warning}});
+  warnings_ = std::move(warnings);
+}
+
+std::vector<std::string> Publisher::kernelWarnings() const {
+  std::vector<std::string> all = warnings_;
+  if (!refusal_.empty()) all.push_back(refusal_);
+  return all;
 }
 
 Status Publisher::withdraw() {

@@ -5,9 +5,11 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "manager/kernel/kernel_state.h"
@@ -33,6 +35,12 @@ class Publisher {
     std::uint64_t reconciliations = 0;
     std::uint64_t repairs = 0;  // reconciliations that had something to repair
   };
+  // What others did to weir's kernel state, and what was done about it.
+  struct KernelEvent {
+    Time at;
+    KernelChange change;
+  };
+  static constexpr std::size_t kEventsKept = 20;
 
   Publisher(boost::asio::io_context&, KernelState&, DataPlanes);
 
@@ -50,10 +58,17 @@ class Publisher {
   // When something was last sent to data planes; nullopt: never.
   std::optional<Time> publishedAt() const noexcept { return publishedAt_; }
   const Counters& counters() const noexcept { return counters_; }
+  // The last kEventsKept, oldest first.
+  const std::deque<KernelEvent>& kernelEvents() const noexcept { return events_; }
+  // What is not as it should be in the kernel now; empty: nothing.
+  std::vector<std::string> kernelWarnings() const;
 
  private:
   void applyToKernel(const KernelWish&, KernelState::Prune);
   void prune();
+  // True when somebody else's doing was among what the kernel state met.
+  bool noteChanges();
+  void noteWarnings();
 
   KernelState& kernel_;
   DataPlanes dataPlanes_;
@@ -64,6 +79,9 @@ class Publisher {
   Generation generation_;
   std::optional<Time> publishedAt_;
   Counters counters_;
+  std::deque<KernelEvent> events_;
+  std::vector<std::string> warnings_;  // those logged
+  std::string refusal_;                // what the kernel refused last; empty: nothing
 };
 
 }  // namespace weir::manager

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr DivertParameters kParameters{0xffff0000, 8100, 4};
+constexpr DivertParameters kParameters{0xffff0000, 8100, 4, false, {}};
 
 Prefix prefix(const char* text) { return *Prefix::parse(text); }
 Address address(const char* text) { return *Address::parse(text); }
@@ -62,15 +62,31 @@ bool containsBytes(const std::vector<std::uint8_t>& bytes, std::span<const std::
 TEST(DivertRules, SayWhatTheyDoInOrder) {
   EXPECT_THAT(
       fingerprints(Family::ipv4, QueueForm::native),
-      ElementsAre("decided, mask 0xffff0000: meta bitwise cmp immediate",
-                  "virtual addresses to queues 8100-8103: payload lookup notrack queue",
-                  "routes to queues 8100-8103: payload lookup fib cmp cmp cmp cmp notrack queue"));
+      ElementsAre("routes: processed, known by its source: meta cmp meta payload lookup immediate",
+                  "routes: processed, known by its interface: meta lookup immediate",
+                  "routes: routes to queues 8100-8103: fib cmp cmp cmp cmp notrack queue",
+                  "prerouting: decided, mask 0xffff0000: meta bitwise cmp immediate",
+                  "prerouting: virtual addresses to queues 8100-8103: payload lookup notrack queue",
+                  "prerouting: destinations of routes: payload lookup immediate"));
+}
+
+TEST(DivertRules, N7_WhereARouteCoversAVirtualAddressReturnedPacketsLoseTheirMark) {
+  DivertParameters overlapping = kParameters;
+  overlapping.overlap = true;
+  const auto rules = fingerprints(Family::ipv4, QueueForm::native, overlapping);
+  ASSERT_EQ(rules.size(), 9u);
+  EXPECT_EQ(rules[6], "returned: not decided, mask 0xffff0000: meta bitwise cmp immediate");
+  EXPECT_EQ(rules[7],
+            "returned: processed, known by its source: payload lookup meta bitwise lookup meta cmp "
+            "meta payload lookup meta bitwise meta");
+  EXPECT_EQ(makeChains(Family::ipv4, kParameters).size(), 2u);
+  EXPECT_EQ(makeChains(Family::ipv4, overlapping).size(), 3u);
 }
 
 TEST(DivertRules, P8_5_Ipv6LetsNeighbourDiscoveryOfVirtualAddressesThrough) {
   const auto rules = fingerprints(Family::ipv6, QueueForm::native);
-  ASSERT_EQ(rules.size(), 4u);
-  EXPECT_EQ(rules[1], "neighbour discovery: meta cmp payload cmp cmp immediate");
+  ASSERT_EQ(rules.size(), 7u);
+  EXPECT_EQ(rules[4], "prerouting: neighbour discovery: meta cmp payload cmp cmp immediate");
 }
 
 TEST(DivertRules, BothQueueFormsCountAsTheSame) {
@@ -80,14 +96,14 @@ TEST(DivertRules, BothQueueFormsCountAsTheSame) {
 
 TEST(DivertRules, EveryParameterChangesAFingerprint) {
   const auto rules = fingerprints(Family::ipv4, QueueForm::native);
-  EXPECT_NE(rules, fingerprints(Family::ipv4, QueueForm::native, {0xfff00000, 8100, 4}));
-  EXPECT_NE(rules, fingerprints(Family::ipv4, QueueForm::native, {0xffff0000, 8101, 4}));
-  EXPECT_NE(rules, fingerprints(Family::ipv4, QueueForm::native, {0xffff0000, 8100, 3}));
+  EXPECT_NE(rules, fingerprints(Family::ipv4, QueueForm::native, {0xfff00000, 8100, 4, false, {}}));
+  EXPECT_NE(rules, fingerprints(Family::ipv4, QueueForm::native, {0xffff0000, 8101, 4, false, {}}));
+  EXPECT_NE(rules, fingerprints(Family::ipv4, QueueForm::native, {0xffff0000, 8100, 3, false, {}}));
 }
 
 TEST(DivertRules, CompatTargetIsNfqueueRevision3WithoutBypass) {
   const auto rules = makeRules(Family::ipv4, kParameters, QueueForm::compat);
-  nftnl_expr* last = expressions(rules[1].get()).back();
+  nftnl_expr* last = expressions(rules[4].get()).back();
   EXPECT_STREQ(nftnl_expr_get_str(last, NFTNL_EXPR_NAME), "target");
   EXPECT_STREQ(nftnl_expr_get_str(last, NFTNL_EXPR_TG_NAME), "NFQUEUE");
   EXPECT_EQ(nftnl_expr_get_u32(last, NFTNL_EXPR_TG_REV), 3u);
@@ -103,7 +119,7 @@ TEST(DivertRules, CompatTargetIsNfqueueRevision3WithoutBypass) {
 
 TEST(DivertRules, NativeQueueHasNoFlags) {
   const auto rules = makeRules(Family::ipv4, kParameters, QueueForm::native);
-  nftnl_expr* last = expressions(rules[1].get()).back();
+  nftnl_expr* last = expressions(rules[4].get()).back();
   EXPECT_EQ(nftnl_expr_get_u16(last, NFTNL_EXPR_QUEUE_NUM), 8100);
   EXPECT_EQ(nftnl_expr_get_u16(last, NFTNL_EXPR_QUEUE_TOTAL), 4);
   EXPECT_FALSE(nftnl_expr_is_set(last, NFTNL_EXPR_QUEUE_FLAGS));
@@ -114,12 +130,12 @@ TEST(DivertRules, MaskAndTargetReachTheMessage) {
   const std::uint32_t mask = kParameters.fwmarkMask;
   std::uint8_t maskBytes[4];
   std::memcpy(maskBytes, &mask, sizeof mask);
-  EXPECT_TRUE(containsBytes(messageBytes(rules[0].get()), maskBytes));
+  EXPECT_TRUE(containsBytes(messageBytes(rules[3].get()), maskBytes));
 
   const xt_NFQ_info_v3 info{8100, 4, 0};
   std::uint8_t targetInfo[XT_ALIGN(sizeof info)] = {};
   std::memcpy(targetInfo, &info, sizeof info);
-  const auto bytes = messageBytes(rules[1].get());
+  const auto bytes = messageBytes(rules[4].get());
   EXPECT_TRUE(containsBytes(bytes, targetInfo));
   const std::string_view name = "NFQUEUE";
   EXPECT_TRUE(containsBytes(
@@ -129,30 +145,57 @@ TEST(DivertRules, MaskAndTargetReachTheMessage) {
 TEST(DivertElements, SingleAddressesAndRangesAreKeptApartByFamily) {
   const std::vector<Prefix> all{prefix("10.9.9.9"), prefix("192.0.2.0/24"), prefix("fd00::9"),
                                 prefix("2001:db8::/32")};
-  const DivertElements ipv4 = divertElements(all, Family::ipv4);
+  const DivertElements ipv4 = divertElements(all, {}, Family::ipv4);
   EXPECT_THAT(ipv4.addresses, ElementsAre(address("10.9.9.9")));
   EXPECT_THAT(ipv4.ranges, ElementsAre(AddressRange{address("192.0.2.0"), address("192.0.2.255")}));
-  const DivertElements ipv6 = divertElements(all, Family::ipv6);
+  const DivertElements ipv6 = divertElements(all, {}, Family::ipv6);
   EXPECT_THAT(ipv6.addresses, ElementsAre(address("fd00::9")));
   EXPECT_THAT(ipv6.ranges,
               ElementsAre(AddressRange{address("2001:db8::"),
                                        address("2001:db8:ffff:ffff:ffff:ffff:ffff:ffff")}));
 }
 
+TEST(DivertElements, N7_ARouteToOneAddressIsARangeNotAVirtualAddress) {
+  const std::vector<DivertedRoute> routes{{"host", prefix("192.0.2.7")}};
+  const DivertElements ipv4 = divertElements({}, routes, Family::ipv4);
+  EXPECT_THAT(ipv4.addresses, IsEmpty());
+  EXPECT_THAT(ipv4.ranges, ElementsAre(AddressRange{address("192.0.2.7"), address("192.0.2.7")}));
+  EXPECT_TRUE(divertElements({}, routes, Family::ipv6).empty());
+}
+
+TEST(DivertElements, ARouteMayCoverAVirtualAddress) {
+  const std::vector<Prefix> addresses{prefix("10.9.9.9")};
+  const auto covers = [&](const char* range) {
+    return anyRangeCoversAnAddress(
+        divertElements(addresses, std::vector<DivertedRoute>{{"r", prefix(range)}}, Family::ipv4));
+  };
+  EXPECT_TRUE(covers("0.0.0.0/0"));
+  EXPECT_TRUE(covers("10.9.9.9"));
+  EXPECT_FALSE(covers("10.9.9.10"));
+  EXPECT_FALSE(covers("10.9.9.0/29"));
+}
+
+TEST(DivertRules, ATableTellsTheNumbersOfItsRun) {
+  const RoutingOwnership own{10000, 0x77650000, 87};
+  EXPECT_EQ(ownershipIn(makeTable(Family::ipv4, own).get()), own);
+  const NftTable foreign(nftnl_table_alloc());
+  EXPECT_EQ(ownershipIn(foreign.get()), std::nullopt);
+}
+
 TEST(DivertElements, RangesInsideOthersAreLeftOut) {
   const std::vector<Prefix> nested{prefix("10.1.0.0/16"), prefix("10.0.0.0/8"),
                                    prefix("10.1.2.0/24"), prefix("11.0.0.0/8")};
-  EXPECT_THAT(divertElements(nested, Family::ipv4).ranges,
+  EXPECT_THAT(divertElements(nested, {}, Family::ipv4).ranges,
               ElementsAre(AddressRange{address("10.0.0.0"), address("10.255.255.255")},
                           AddressRange{address("11.0.0.0"), address("11.255.255.255")}));
 }
 
 TEST(DivertElements, WholeAddressSpacesAreRanges) {
   const std::vector<Prefix> all{prefix("0.0.0.0/0"), prefix("::/0")};
-  EXPECT_THAT(divertElements(all, Family::ipv4).ranges,
+  EXPECT_THAT(divertElements(all, {}, Family::ipv4).ranges,
               ElementsAre(AddressRange{address("0.0.0.0"), address("255.255.255.255")}));
   EXPECT_THAT(
-      divertElements(all, Family::ipv6).ranges,
+      divertElements(all, {}, Family::ipv6).ranges,
       ElementsAre(AddressRange{address("::"), address("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff")}));
 }
 

@@ -34,8 +34,9 @@ TEST(KernelWish, N1_VirtualAddressesAndRoutesAreDiverted) {
   EXPECT_EQ(wish.backends, plane.routes());
   EXPECT_EQ(wish.backends.size(), 2u);
   EXPECT_THAT(wish.divert,
-              testing::UnorderedElementsAre(*Prefix::parse("10.9.9.9"), *Prefix::parse("fd00::9"),
-                                            *Prefix::parse("192.0.2.0/24")));
+              testing::UnorderedElementsAre(*Prefix::parse("10.9.9.9"), *Prefix::parse("fd00::9")));
+  EXPECT_THAT(wish.routes,
+              testing::ElementsAre(DivertedRoute{"r", *Prefix::parse("192.0.2.0/24")}));
 }
 
 TEST(KernelWish, UnionHasBothAndNewNumbers) {

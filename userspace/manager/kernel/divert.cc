@@ -2,6 +2,7 @@
 #include "manager/kernel/divert.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/netfilter/nf_tables.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "manager/kernel/attributes.h"
+#include "manager/kernel/interface_name.h"
 #include "manager/kernel/nft_messages.h"
 #include "manager/kernel/set_elements.h"
 
@@ -34,7 +36,8 @@ std::set<T> without(const std::set<T>& from, const std::set<T>& what) {
 }
 
 DivertElements without(const DivertElements& from, const DivertElements& what) {
-  return {without(from.addresses, what.addresses), without(from.ranges, what.ranges)};
+  return {without(from.addresses, what.addresses), without(from.ranges, what.ranges),
+          without(from.origins, what.origins), without(from.marks, what.marks)};
 }
 
 // Leaves out ranges inside another: the kernel refuses sets whose intervals overlap. Prefixes
@@ -55,18 +58,38 @@ DivertElements joined(const DivertElements& a, const DivertElements& b) {
   all.addresses.insert(b.addresses.begin(), b.addresses.end());
   all.ranges.insert(b.ranges.begin(), b.ranges.end());
   all.ranges = disjoint(all.ranges);
+  all.origins.insert(b.origins.begin(), b.origins.end());
+  all.marks.insert(b.marks.begin(), b.marks.end());
   return all;
 }
 
-void addTable(Messages& messages, Family family, int type, unsigned flags) {
-  const NftTable table = makeTable(family);
-  addNftMessage(messages, fmt::format("nf_tables table {}", kTableName), type, family, flags, 256,
+void addTable(Messages& messages, Family family, int type, unsigned flags,
+              const RoutingOwnership& routing = {}) {
+  const NftTable table = makeTable(family, routing);
+  if (type != NFT_MSG_NEWTABLE) nftnl_table_unset(table.get(), NFTNL_TABLE_USERDATA);
+  addNftMessage(messages, fmt::format("nf_tables table {}", kTableName), type, family, flags, 512,
                 [&table](nlmsghdr* m) { nftnl_table_nlmsg_build_payload(m, table.get()); });
 }
 
+std::string tableName(Family family) {
+  return fmt::format("{} {}", family == Family::ipv4 ? "ip" : "ip6", kTableName);
+}
+
+std::string textOf(Address address) { return address.toString(); }
+std::string textOf(const AddressRange& range) {
+  return fmt::format("{}-{}", range.first.toString(), range.last.toString());
+}
+std::string textOf(const ApplianceOrigin& origin) {
+  const std::string interface = interfaceName(origin.interface);
+  if (!origin.mac) return interface;
+  return fmt::format("{:02x} on {}", fmt::join(*origin.mac, ":"), interface);
+}
+std::string textOf(std::uint32_t mark) { return fmt::format("{:#x}", mark); }
+
 }  // namespace
 
-DivertElements divertElements(std::span<const Prefix> prefixes, Family family) {
+DivertElements divertElements(std::span<const Prefix> prefixes,
+                              std::span<const DivertedRoute> routes, Family family) {
   DivertElements elements;
   for (const Prefix& prefix : prefixes) {
     if (prefix.family() != family) continue;
@@ -76,32 +99,87 @@ DivertElements divertElements(std::span<const Prefix> prefixes, Family family) {
     else
       elements.ranges.insert({prefix.address(), last});
   }
+  for (const DivertedRoute& route : routes)
+    if (route.destination.family() == family)
+      elements.ranges.insert({route.destination.address(), lastOf(route.destination)});
   elements.ranges = disjoint(elements.ranges);
   return elements;
 }
 
+bool anyRangeCoversAnAddress(const DivertElements& elements) {
+  return std::ranges::any_of(elements.ranges, [&](const AddressRange& range) {
+    const auto next = elements.addresses.lower_bound(range.first);
+    return next != elements.addresses.end() && *next <= range.last;
+  });
+}
+
+Result<bool> Divert::findTable(Family family, Found& found) {
+  Messages request;
+  addTable(request, family, NFT_MSG_GETTABLE, 0);
+  Status refusal = success();
+  const Status asked = netlink_.exchange(request, [&](const NetlinkAnswer& answer) {
+    found.table = answer.reply != nullptr;
+    if (answer.error == EPERM) {
+      refusal = Error{
+          "weir-manager may not look at nf_tables: it needs CAP_NET_ADMIN in this network "
+          "namespace (run it as root, or by its systemd unit)"};
+    } else if (answer.error != 0 && answer.error != ENOENT) {
+      refusal = Error{fmt::format("cannot look at nf_tables: {}", describe(answer))};
+    }
+    if (answer.reply == nullptr) return;
+    const NftTable table(nftnl_table_alloc());
+    if (table && nftnl_table_nlmsg_parse(answer.reply, table.get()) >= 0)
+      found.owner = ownershipIn(table.get());
+  });
+  if (!asked) return asked.error();
+  if (!refusal) return refusal.error();
+  return found.table;
+}
+
+Status Divert::checkOwner(Family family, const Found& found) const {
+  if (!found.table || isOurs(family, found)) return success();
+  return Error{fmt::format(
+      "there is an nf_tables table `{}` that weir has not made; weir needs this name for its own: "
+      "rename or delete the table (nft delete table {})",
+      tableName(family), tableName(family))};
+}
+
+Result<std::vector<RoutingOwnership>> Divert::earlierRuns() {
+  std::vector<RoutingOwnership> owners;
+  for (const Family family : kFamilies) {
+    Found found;
+    const auto there = findTable(family, found);
+    if (!there) return there.error();
+    if (Status ours = checkOwner(family, found); !ours) return ours.error();
+    if (found.owner) owners.push_back(*found.owner);
+  }
+  return owners;
+}
+
 Result<bool> Divert::structureHolds(Family family, const DivertParameters& parameters) {
   Messages requests;
-  for (const bool ranges : {false, true}) {
-    const NftSet set = makeSet(family, ranges);
-    addNftMessage(requests, "set", NFT_MSG_GETSET, family, 0, 256, [&set](nlmsghdr* m) {
-      mnl_attr_put_strz(m, NFTA_SET_TABLE, nftnl_set_get_str(set.get(), NFTNL_SET_TABLE));
-      mnl_attr_put_strz(m, NFTA_SET_NAME, nftnl_set_get_str(set.get(), NFTNL_SET_NAME));
+  for (const DivertSet which : kDivertSets) {
+    addNftMessage(requests, "set", NFT_MSG_GETSET, family, 0, 256, [which](nlmsghdr* m) {
+      mnl_attr_put_strz(m, NFTA_SET_TABLE, kTableName);
+      mnl_attr_put_strz(m, NFTA_SET_NAME, nameOf(which));
     });
   }
-  addNftMessage(requests, "chain", NFT_MSG_GETCHAIN, family, 0, 256, [](nlmsghdr* m) {
-    mnl_attr_put_strz(m, NFTA_CHAIN_TABLE, kTableName);
-    mnl_attr_put_strz(m, NFTA_CHAIN_NAME, kChainName);
-  });
+  const std::vector<NftChain> chains = makeChains(family, parameters);
+  for (const NftChain& chain : chains) {
+    addNftMessage(requests, "chain", NFT_MSG_GETCHAIN, family, 0, 256, [&chain](nlmsghdr* m) {
+      mnl_attr_put_strz(m, NFTA_CHAIN_TABLE, kTableName);
+      mnl_attr_put_strz(m, NFTA_CHAIN_NAME, nftnl_chain_get_str(chain.get(), NFTNL_CHAIN_NAME));
+    });
+  }
   bool holds = true;
   const Status asked = netlink_.exchange(requests, [&](const NetlinkAnswer& answer) {
     if (answer.reply == nullptr) {
       holds = false;
       return;
     }
-    if (answer.request < 2) {
+    if (answer.request < kDivertSets.size()) {
       const NftSet set(nftnl_set_alloc());
-      const NftSet wanted = makeSet(family, answer.request == 1);
+      const NftSet wanted = makeSet(family, kDivertSets[answer.request]);
       holds = holds && set && nftnl_set_nlmsg_parse(answer.reply, set.get()) >= 0;
       for (const std::uint16_t field : {NFTNL_SET_FLAGS, NFTNL_SET_KEY_LEN})
         holds =
@@ -109,21 +187,24 @@ Result<bool> Divert::structureHolds(Family family, const DivertParameters& param
       return;
     }
     const NftChain chain(nftnl_chain_alloc());
-    const NftChain wanted = makeChain(family);
+    const nftnl_chain* wanted = chains[answer.request - kDivertSets.size()].get();
     holds = holds && chain && nftnl_chain_nlmsg_parse(answer.reply, chain.get()) >= 0 &&
-            nftnl_chain_is_set(chain.get(), NFTNL_CHAIN_HOOKNUM);
+            nftnl_chain_is_set(chain.get(), NFTNL_CHAIN_HOOKNUM) ==
+                nftnl_chain_is_set(wanted, NFTNL_CHAIN_HOOKNUM);
     for (const std::uint16_t field : {NFTNL_CHAIN_HOOKNUM, NFTNL_CHAIN_PRIO, NFTNL_CHAIN_POLICY})
-      holds = holds &&
-              nftnl_chain_get_u32(chain.get(), field) == nftnl_chain_get_u32(wanted.get(), field);
+      holds =
+          holds && (!nftnl_chain_is_set(wanted, field) ||
+                    nftnl_chain_get_u32(chain.get(), field) == nftnl_chain_get_u32(wanted, field));
   });
   if (!asked) return asked.error();
   if (!holds) return false;
+  return rulesHold(family, parameters);
+}
 
+Result<bool> Divert::rulesHold(Family family, const DivertParameters& parameters) {
   Messages request;
-  addNftMessage(request, "nf_tables rules", NFT_MSG_GETRULE, family, 0, 256, [](nlmsghdr* m) {
-    mnl_attr_put_strz(m, NFTA_RULE_TABLE, kTableName);
-    mnl_attr_put_strz(m, NFTA_RULE_CHAIN, kChainName);
-  });
+  addNftMessage(request, "nf_tables rules", NFT_MSG_GETRULE, family, 0, 256,
+                [](nlmsghdr* m) { mnl_attr_put_strz(m, NFTA_RULE_TABLE, kTableName); });
   const auto dump = netlink_.dump(request);
   if (!dump) return dump.error();
   std::vector<std::string> found;
@@ -140,18 +221,16 @@ Result<bool> Divert::structureHolds(Family family, const DivertParameters& param
 
 Result<Divert::Found> Divert::read(Family family, const DivertParameters& parameters) {
   Found found;
-  Messages request;
-  addTable(request, family, NFT_MSG_GETTABLE, 0);
-  const Status asked = netlink_.exchange(
-      request, [&found](const NetlinkAnswer& answer) { found.table = answer.reply != nullptr; });
-  if (!asked) return asked.error();
-  if (!found.table) return found;
+  const auto there = findTable(family, found);
+  if (!there) return there.error();
+  if (!*there) return found;
+  if (Status ours = checkOwner(family, found); !ours) return ours.error();
   const auto structure = structureHolds(family, parameters);
   if (!structure) return structure.error();
-  found.structure = *structure;
-  for (const bool ranges : {false, true}) {
+  found.structure = *structure && found.owner == parameters.routing;
+  for (const DivertSet which : kDivertSets) {
     // Without the structure the set may be missing, and then there is nothing to keep.
-    const Status read = readElements(netlink_, family, ranges, found.elements);
+    const Status read = readElements(netlink_, family, which, found.elements);
     if (!read && found.structure) return read.error();
   }
   return found;
@@ -162,16 +241,16 @@ Status Divert::rebuild(Family family, const DivertElements& elements,
   for (;;) {
     Messages messages;
     if (tableExists) addTable(messages, family, NFT_MSG_DELTABLE, 0);
-    addTable(messages, family, NFT_MSG_NEWTABLE, NLM_F_CREATE | NLM_F_EXCL);
-    for (const bool ranges : {false, true}) {
-      const NftSet set = makeSet(family, ranges);
+    addTable(messages, family, NFT_MSG_NEWTABLE, NLM_F_CREATE | NLM_F_EXCL, parameters.routing);
+    for (const DivertSet which : kDivertSets) {
+      const NftSet set = makeSet(family, which);
       addNftMessage(messages, "nf_tables set", NFT_MSG_NEWSET, family, NLM_F_CREATE, 512,
                     [&set](nlmsghdr* m) { nftnl_set_nlmsg_build_payload(m, set.get()); });
     }
     addElementMessages(messages, family, elements, ElementChange::add);
-    const NftChain chain = makeChain(family);
-    addNftMessage(messages, "nf_tables chain", NFT_MSG_NEWCHAIN, family, NLM_F_CREATE, 512,
-                  [&chain](nlmsghdr* m) { nftnl_chain_nlmsg_build_payload(m, chain.get()); });
+    for (const NftChain& chain : makeChains(family, parameters))
+      addNftMessage(messages, "nf_tables chain", NFT_MSG_NEWCHAIN, family, NLM_F_CREATE, 512,
+                    [&chain](nlmsghdr* m) { nftnl_chain_nlmsg_build_payload(m, chain.get()); });
     for (const NftRule& rule : makeRules(family, parameters, form_)) {
       addNftMessage(messages, fmt::format("nf_tables rule ({})", fingerprint(rule.get())),
                     NFT_MSG_NEWRULE, family, NLM_F_CREATE | NLM_F_APPEND, 4096,
@@ -203,36 +282,97 @@ Status Divert::update(Family family, const DivertElements& add, const DivertElem
                            messages.name(answer->request), describe(*answer))};
 }
 
-Status Divert::convergeFamily(Family family, const DivertElements& wanted,
-                              const DivertParameters& parameters, KernelState::Prune prune) {
-  const auto found = read(family, parameters);
-  if (!found) return found.error();
-  const bool keep = prune == KernelState::Prune::keepOld;
-  if (wanted.empty()) {
-    if (!found->table || keep) return success();
-    Messages messages;
-    addTable(messages, family, NFT_MSG_DELTABLE, 0);
-    const auto answer = netlink_.transaction(messages);
-    if (!answer) return answer.error();
-    if (answer->error == 0 || answer->error == ENOENT) return success();
-    return Error{fmt::format("the kernel refused to remove the nf_tables table {}: {}", kTableName,
-                             describe(*answer))};
-  }
-  const DivertElements goal = keep ? joined(wanted, found->elements) : wanted;
-  if (!found->structure) return rebuild(family, goal, parameters, found->table);
-  return update(family, without(goal, found->elements), without(found->elements, goal));
+Status Divert::removeTable(Family family) {
+  Found found;
+  const auto there = findTable(family, found);
+  if (!there) return there.error();
+  const bool ours = isOurs(family, found);
+  made_[indexOf(family)].reset();
+  if (!*there || !ours) return success();
+  Messages messages;
+  addTable(messages, family, NFT_MSG_DELTABLE, 0);
+  const auto answer = netlink_.transaction(messages);
+  if (!answer) return answer.error();
+  if (answer->error == 0 || answer->error == ENOENT) return success();
+  return Error{fmt::format("the kernel refused to remove the nf_tables table {}: {}", kTableName,
+                           describe(*answer))};
 }
 
-Status Divert::converge(const KernelWish& wish, KernelState::Prune prune) {
-  const DivertParameters parameters{wish.fwmarkMask, wish.queueBase, wish.queues};
+// Elements that the last comparison left there and that are gone, and others that nobody asked for.
+void Divert::noteUpdate(Family family, const DivertElements& add, const DivertElements& remove,
+                        ChangeLog& log) {
+  const auto& made = made_[indexOf(family)];
+  if (!made) return;
+  const std::string table = "of the nf_tables table " + tableName(family);
+  const auto compare = [&](const auto& added, const auto& removed, const auto& last,
+                           const std::string& noun) {
+    for (const auto& element : added)
+      if (last.contains(element))
+        log.note(KernelChange::Kind::restored, noun, fmt::format("{} {}", textOf(element), table));
+    for (const auto& element : removed)
+      if (!last.contains(element))
+        log.note(KernelChange::Kind::removed, noun, fmt::format("{} {}", textOf(element), table));
+  };
+  compare(add.addresses, remove.addresses, made->addresses, "diverted address");
+  compare(add.ranges, remove.ranges, made->ranges, "diverted range");
+  compare(add.origins, remove.origins, made->origins, "appliance source");
+  compare(add.marks, remove.marks, made->marks, "appliance mark");
+}
+
+Status Divert::convergeFamily(Family family, const DivertElements& wanted,
+                              const DivertParameters& parameters, KernelState::Prune prune,
+                              ChangeLog& log) {
+  const bool keep = prune == KernelState::Prune::keepOld;
+  if (wanted.empty()) return keep ? success() : removeTable(family);
+  const auto found = read(family, parameters);
+  if (!found) return found.error();
+  auto& made = made_[indexOf(family)];
+  const DivertElements goal = keep ? joined(wanted, found->elements) : wanted;
   Status status = success();
-  for (const Family family : kFamilies) {
-    keepFirst(status,
-              convergeFamily(family, divertElements(wish.divert, family), parameters, prune));
+  if (found->structure) {
+    const DivertElements add = without(goal, found->elements);
+    const DivertElements remove = without(found->elements, goal);
+    noteUpdate(family, add, remove, log);
+    if (made && !made->origins.empty())
+      for (const ApplianceOrigin& origin : without(add, *made).origins)
+        log.note(KernelChange::Kind::followed, "appliance source", textOf(origin));
+    status = update(family, add, remove);
+  } else {
+    // With other parameters this is no repair.
+    if (made && madeWith_[indexOf(family)] == parameters)
+      log.note(KernelChange::Kind::restored,
+               found->table ? "changed nf_tables table" : "nf_tables table", tableName(family));
+    status = rebuild(family, goal, parameters, found->table);
+  }
+  if (status) {
+    made = goal;
+    madeWith_[indexOf(family)] = parameters;
   }
   return status;
 }
 
-Status Divert::removeAll() { return converge(KernelWish{}, KernelState::Prune::removeOld); }
+Status Divert::converge(const KernelWish& wish, const std::set<ApplianceOrigin>& origins,
+                        KernelState::Prune prune, ChangeLog& log) {
+  const std::set<Address> appliances(wish.appliances.begin(), wish.appliances.end());
+  Status status = success();
+  for (const Family family : kFamilies) {
+    DivertElements elements = divertElements(wish.divert, wish.routes, family);
+    elements.origins = origins;
+    for (const BackendRoute& backend : wish.backends)
+      if ((backend.ipv4 && appliances.contains(*backend.ipv4)) ||
+          (backend.ipv6 && appliances.contains(*backend.ipv6)))
+        elements.marks.insert(backend.mark.value());
+    const DivertParameters parameters{wish.fwmarkMask, wish.queueBase, wish.queues,
+                                      anyRangeCoversAnAddress(elements), routingOwnership(wish)};
+    keepFirst(status, convergeFamily(family, elements, parameters, prune, log));
+  }
+  return status;
+}
+
+Status Divert::removeAll() {
+  Status status = success();
+  for (const Family family : kFamilies) keepFirst(status, removeTable(family));
+  return status;
+}
 
 }  // namespace weir::manager

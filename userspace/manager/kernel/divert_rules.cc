@@ -10,7 +10,9 @@
 #include <linux/netfilter/x_tables.h>
 #include <linux/netfilter/xt_NFQUEUE.h>
 #include <linux/rtnetlink.h>
+#include <net/if_arp.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -23,64 +25,36 @@ namespace {
 // nft's numbers of data types, for display only.
 constexpr std::uint32_t kTypeIpv4Address = 7;
 constexpr std::uint32_t kTypeIpv6Address = 8;
+constexpr std::uint32_t kTypeMacAddress = 9;
+constexpr std::uint32_t kTypeMark = 19;
+constexpr std::uint32_t kTypeInterface = 20;
+constexpr unsigned kBitsPerConcatenatedType = 6;
+
+constexpr char kCommentFormat[] = "weir-manager: rules %u, tables %u, protocol %hhu%n";
 
 constexpr std::uint8_t kNeighbourDiscoveryFirst = 133;  // router solicitation
 constexpr std::uint8_t kNeighbourDiscoveryLast = 137;   // redirect
 
-template <class Owner>
-Owner owned(typename Owner::pointer object) {
-  if (object == nullptr) throw std::bad_alloc();
-  return Owner(object);
-}
-
-// Appends expressions to one rule.
-class RuleBuilder {
+// What the diversion's rules compare and do.
+class RuleBuilder : public RuleExpressions<RuleBuilder> {
  public:
-  explicit RuleBuilder(Family family) : family_(family), rule_(owned<NftRule>(nftnl_rule_alloc())) {
-    nftnl_rule_set_u32(rule_.get(), NFTNL_RULE_FAMILY, addressFamily(family));
-    nftnl_rule_set_str(rule_.get(), NFTNL_RULE_TABLE, kTableName);
-    nftnl_rule_set_str(rule_.get(), NFTNL_RULE_CHAIN, kChainName);
-  }
+  RuleBuilder(Family family, const char* chain)
+      : RuleExpressions(addressFamily(family), kTableName, chain), family_(family) {}
 
-  RuleBuilder& meta(std::uint32_t key) {
-    nftnl_expr* e = add("meta");
-    nftnl_expr_set_u32(e, NFTNL_EXPR_META_KEY, key);
-    nftnl_expr_set_u32(e, NFTNL_EXPR_META_DREG, NFT_REG_1);
-    return *this;
-  }
-  RuleBuilder& bitAnd(std::uint32_t mask) {
-    const std::uint32_t zero = 0;
-    nftnl_expr* e = add("bitwise");
-    nftnl_expr_set_u32(e, NFTNL_EXPR_BITWISE_SREG, NFT_REG_1);
-    nftnl_expr_set_u32(e, NFTNL_EXPR_BITWISE_DREG, NFT_REG_1);
-    nftnl_expr_set_u32(e, NFTNL_EXPR_BITWISE_LEN, sizeof mask);
-    nftnl_expr_set(e, NFTNL_EXPR_BITWISE_MASK, &mask, sizeof mask);
-    nftnl_expr_set(e, NFTNL_EXPR_BITWISE_XOR, &zero, sizeof zero);
-    return *this;
-  }
-  template <class T>
-  RuleBuilder& compare(std::uint32_t operation, T value) {
-    nftnl_expr* e = add("cmp");
-    nftnl_expr_set_u32(e, NFTNL_EXPR_CMP_SREG, NFT_REG_1);
-    nftnl_expr_set_u32(e, NFTNL_EXPR_CMP_OP, operation);
-    nftnl_expr_set(e, NFTNL_EXPR_CMP_DATA, &value, sizeof value);
-    return *this;
-  }
-  RuleBuilder& payload(std::uint32_t base, std::uint32_t offset, std::size_t length) {
-    nftnl_expr* e = add("payload");
-    nftnl_expr_set_u32(e, NFTNL_EXPR_PAYLOAD_BASE, base);
-    nftnl_expr_set_u32(e, NFTNL_EXPR_PAYLOAD_OFFSET, offset);
-    nftnl_expr_set_u32(e, NFTNL_EXPR_PAYLOAD_LEN, static_cast<std::uint32_t>(length));
-    nftnl_expr_set_u32(e, NFTNL_EXPR_PAYLOAD_DREG, NFT_REG_1);
-    return *this;
-  }
-  RuleBuilder& destinationIn(const char* set) {
+  RuleBuilder& in(DivertSet set) { return RuleExpressions::in(nameOf(set)); }
+  RuleBuilder& destinationIn(DivertSet set) {
     payload(NFT_PAYLOAD_NETWORK_HEADER, family_ == Family::ipv4 ? 16 : 24, addressLength(family_));
-    nftnl_expr* e = add("lookup");
-    nftnl_expr_set_u32(e, NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1);
-    nftnl_expr_set_str(e, NFTNL_EXPR_LOOKUP_SET, set);
-    return *this;
+    return in(set);
   }
+  RuleBuilder& comesFromAppliance() {
+    constexpr std::uint32_t kSourceOffset = 6;
+    // Other links have no such header, or another one.
+    meta(NFT_META_IIFTYPE).compare(NFT_CMP_EQ, std::uint16_t{ARPHRD_ETHER});
+    // Beside the interface, whose four bytes are the beginning of the first register.
+    meta(NFT_META_IIF).payload(NFT_PAYLOAD_LL_HEADER, kSourceOffset, 6, NFT_REG32_01);
+    return in(DivertSet::appliances);
+  }
+  RuleBuilder& comesOverApplianceLink() { return meta(NFT_META_IIF).in(DivertSet::applianceLinks); }
   RuleBuilder& destinationIsForwarded() {
     nftnl_expr* e = add("fib");
     nftnl_expr_set_u32(e, NFTNL_EXPR_FIB_RESULT, NFT_FIB_RESULT_ADDRTYPE);
@@ -88,12 +62,6 @@ class RuleBuilder {
     nftnl_expr_set_u32(e, NFTNL_EXPR_FIB_DREG, NFT_REG_1);
     for (const std::uint32_t type : {RTN_LOCAL, RTN_BROADCAST, RTN_ANYCAST, RTN_MULTICAST})
       compare(NFT_CMP_NEQ, type);
-    return *this;
-  }
-  RuleBuilder& accept() {
-    nftnl_expr* e = add("immediate");
-    nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
-    nftnl_expr_set_u32(e, NFTNL_EXPR_IMM_VERDICT, NF_ACCEPT);
     return *this;
   }
   RuleBuilder& queue(const DivertParameters& parameters, QueueForm form) {
@@ -121,90 +89,147 @@ class RuleBuilder {
     }
     return *this;
   }
-  NftRule done(const std::string& comment) {
-    nftnl_udata_buf* buffer = nftnl_udata_buf_alloc(NFT_USERDATA_MAXLEN);
-    if (buffer == nullptr) throw std::bad_alloc();
-    nftnl_udata_put_strz(buffer, NFTNL_UDATA_RULE_COMMENT, comment.c_str());
-    nftnl_rule_set_data(rule_.get(), NFTNL_RULE_USERDATA, nftnl_udata_buf_data(buffer),
-                        nftnl_udata_buf_len(buffer));
-    nftnl_udata_buf_free(buffer);
-    return std::move(rule_);
-  }
 
  private:
-  nftnl_expr* add(const char* name) {
-    nftnl_expr* expression = nftnl_expr_alloc(name);
-    if (expression == nullptr) throw std::bad_alloc();
-    nftnl_rule_add_expr(rule_.get(), expression);
-    return expression;
-  }
-
   Family family_;
-  NftRule rule_;
 };
-
-std::string commentOf(const nftnl_rule* rule) {
-  std::uint32_t length = 0;
-  const void* data = nftnl_rule_get_data(rule, NFTNL_RULE_USERDATA, &length);
-  std::string comment;
-  if (data == nullptr) return comment;
-  const auto visit = [](const nftnl_udata* attribute, void* out) {
-    if (nftnl_udata_type(attribute) != NFTNL_UDATA_RULE_COMMENT) return 0;
-    const auto* text = static_cast<const char*>(nftnl_udata_get(attribute));
-    static_cast<std::string*>(out)->assign(text, ::strnlen(text, nftnl_udata_len(attribute)));
-    return 0;
-  };
-  nftnl_udata_parse(data, length, visit, &comment);
-  return comment;
-}
 
 }  // namespace
 
-NftTable makeTable(Family family) {
+const char* nameOf(DivertSet set) noexcept {
+  switch (set) {
+    case DivertSet::addresses:
+      return "addresses";
+    case DivertSet::ranges:
+      return "ranges";
+    case DivertSet::appliances:
+      return "appliances";
+    case DivertSet::applianceLinks:
+      return "appliance_links";
+    case DivertSet::applianceMarks:
+      return "appliance_marks";
+  }
+  return "?";
+}
+
+std::uint32_t keyLength(DivertSet set, Family family) noexcept {
+  switch (set) {
+    case DivertSet::addresses:
+    case DivertSet::ranges:
+      return static_cast<std::uint32_t>(addressLength(family));
+    case DivertSet::appliances:
+      return 4 + 8;  // each part fills whole words
+    case DivertSet::applianceLinks:
+    case DivertSet::applianceMarks:
+      return 4;
+  }
+  return 0;
+}
+
+NftTable makeTable(Family family, const RoutingOwnership& routing) {
   auto table = owned<NftTable>(nftnl_table_alloc());
   nftnl_table_set_u32(table.get(), NFTNL_TABLE_FAMILY, addressFamily(family));
   nftnl_table_set_str(table.get(), NFTNL_TABLE_NAME, kTableName);
+  const std::string comment =
+      fmt::format("weir-manager: rules {}, tables {}, protocol {}", routing.ruleBase,
+                  routing.tableBase, routing.routeProtocol);
+  const UserData data(NFTNL_UDATA_TABLE_COMMENT, comment);
+  nftnl_table_set_data(table.get(), NFTNL_TABLE_USERDATA, data.bytes(), data.size());
   return table;
 }
 
-NftChain makeChain(Family family) {
-  auto chain = owned<NftChain>(nftnl_chain_alloc());
-  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_FAMILY, addressFamily(family));
-  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TABLE, kTableName);
-  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_NAME, kChainName);
-  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TYPE, "filter");
-  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_HOOKNUM, NF_INET_PRE_ROUTING);
-  nftnl_chain_set_s32(chain.get(), NFTNL_CHAIN_PRIO, kChainPriority);
-  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_POLICY, NF_ACCEPT);
-  return chain;
+std::optional<RoutingOwnership> ownershipIn(const nftnl_table* table) {
+  std::uint32_t length = 0;
+  const void* data = nftnl_table_get_data(table, NFTNL_TABLE_USERDATA, &length);
+  const std::string comment = textIn(data, length, NFTNL_UDATA_TABLE_COMMENT);
+  RoutingOwnership routing;
+  int end = 0;
+  if (std::sscanf(comment.c_str(), kCommentFormat, &routing.ruleBase, &routing.tableBase,
+                  &routing.routeProtocol, &end) != 3 ||
+      static_cast<std::size_t>(end) != comment.size())
+    return std::nullopt;
+  return routing;
 }
 
-NftSet makeSet(Family family, bool ranges) {
+std::vector<NftChain> makeChains(Family family, const DivertParameters& parameters) {
+  const auto make = [family](const char* name, std::optional<std::int32_t> priority) {
+    auto chain = owned<NftChain>(nftnl_chain_alloc());
+    nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_FAMILY, addressFamily(family));
+    nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TABLE, kTableName);
+    nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_NAME, name);
+    if (!priority) return chain;
+    nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TYPE, "filter");
+    nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_HOOKNUM, NF_INET_PRE_ROUTING);
+    nftnl_chain_set_s32(chain.get(), NFTNL_CHAIN_PRIO, *priority);
+    nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_POLICY, NF_ACCEPT);
+    return chain;
+  };
+  std::vector<NftChain> chains;
+  // Before those that jump to it.
+  chains.push_back(make(kRoutesChainName, std::nullopt));
+  chains.push_back(make(kChainName, kChainPriority));
+  if (parameters.overlap) chains.push_back(make(kReturnedChainName, kChainPriority + 1));
+  return chains;
+}
+
+NftSet makeSet(Family family, DivertSet which) {
+  const auto type = [&]() -> std::uint32_t {
+    switch (which) {
+      case DivertSet::addresses:
+      case DivertSet::ranges:
+        return family == Family::ipv4 ? kTypeIpv4Address : kTypeIpv6Address;
+      case DivertSet::appliances:
+        return kTypeInterface << kBitsPerConcatenatedType | kTypeMacAddress;
+      case DivertSet::applianceLinks:
+        return kTypeInterface;
+      case DivertSet::applianceMarks:
+        return kTypeMark;
+    }
+    return 0;
+  };
   auto set = owned<NftSet>(nftnl_set_alloc());
   nftnl_set_set_u32(set.get(), NFTNL_SET_FAMILY, addressFamily(family));
   nftnl_set_set_str(set.get(), NFTNL_SET_TABLE, kTableName);
-  nftnl_set_set_str(set.get(), NFTNL_SET_NAME, ranges ? kRangeSet : kAddressSet);
-  nftnl_set_set_u32(set.get(), NFTNL_SET_ID, ranges ? 2 : 1);
-  nftnl_set_set_u32(set.get(), NFTNL_SET_FLAGS, ranges ? NFT_SET_INTERVAL : 0);
-  nftnl_set_set_u32(set.get(), NFTNL_SET_KEY_TYPE,
-                    family == Family::ipv4 ? kTypeIpv4Address : kTypeIpv6Address);
-  nftnl_set_set_u32(set.get(), NFTNL_SET_KEY_LEN,
-                    static_cast<std::uint32_t>(addressLength(family)));
+  nftnl_set_set_str(set.get(), NFTNL_SET_NAME, nameOf(which));
+  nftnl_set_set_u32(set.get(), NFTNL_SET_ID, static_cast<std::uint32_t>(which) + 1);
+  nftnl_set_set_u32(set.get(), NFTNL_SET_FLAGS, which == DivertSet::ranges ? NFT_SET_INTERVAL : 0);
+  nftnl_set_set_u32(set.get(), NFTNL_SET_KEY_TYPE, type());
+  nftnl_set_set_u32(set.get(), NFTNL_SET_KEY_LEN, keyLength(which, family));
+  if (which == DivertSet::applianceLinks || which == DivertSet::applianceMarks) {
+    // For display only: numbers in the machine's own byte order.
+    constexpr std::uint32_t kHostEndian = 1;
+    const UserData data(NFTNL_UDATA_SET_KEYBYTEORDER, kHostEndian);
+    nftnl_set_set_data(set.get(), NFTNL_SET_USERDATA, data.bytes(), data.size());
+  }
   return set;
 }
 
 std::vector<NftRule> makeRules(Family family, const DivertParameters& parameters, QueueForm form) {
   const std::string queues = fmt::format("to queues {}-{}", parameters.queueBase,
                                          parameters.queueBase + parameters.queues - 1);
+  const std::uint32_t mask = parameters.fwmarkMask;
   std::vector<NftRule> rules;
-  rules.push_back(RuleBuilder(family)
+  const auto processed = [&](const std::string& how) { return "processed, known by its " + how; };
+  rules.push_back(RuleBuilder(family, kRoutesChainName)
+                      .comesFromAppliance()
+                      .accept()
+                      .done(processed("source")));
+  rules.push_back(RuleBuilder(family, kRoutesChainName)
+                      .comesOverApplianceLink()
+                      .accept()
+                      .done(processed("interface")));
+  rules.push_back(RuleBuilder(family, kRoutesChainName)
+                      .destinationIsForwarded()
+                      .queue(parameters, form)
+                      .done("routes " + queues));
+  rules.push_back(RuleBuilder(family, kChainName)
                       .meta(NFT_META_MARK)
-                      .bitAnd(parameters.fwmarkMask)
+                      .bitAnd(mask)
                       .compare(NFT_CMP_NEQ, std::uint32_t{0})
                       .accept()
-                      .done(fmt::format("decided, mask {:#010x}", parameters.fwmarkMask)));
+                      .done(fmt::format("decided, mask {:#010x}", mask)));
   if (family == Family::ipv6) {
-    rules.push_back(RuleBuilder(family)
+    rules.push_back(RuleBuilder(family, kChainName)
                         .meta(NFT_META_L4PROTO)
                         .compare(NFT_CMP_EQ, static_cast<std::uint8_t>(Protocol::icmpv6))
                         .payload(NFT_PAYLOAD_TRANSPORT_HEADER, 0, 1)
@@ -213,20 +238,42 @@ std::vector<NftRule> makeRules(Family family, const DivertParameters& parameters
                         .accept()
                         .done("neighbour discovery"));
   }
-  rules.push_back(RuleBuilder(family)
-                      .destinationIn(kAddressSet)
+  rules.push_back(RuleBuilder(family, kChainName)
+                      .destinationIn(DivertSet::addresses)
                       .queue(parameters, form)
                       .done("virtual addresses " + queues));
-  rules.push_back(RuleBuilder(family)
-                      .destinationIn(kRangeSet)
-                      .destinationIsForwarded()
-                      .queue(parameters, form)
-                      .done("routes " + queues));
+  rules.push_back(RuleBuilder(family, kChainName)
+                      .destinationIn(DivertSet::ranges)
+                      .jump(kRoutesChainName)
+                      .done("destinations of routes"));
+  if (!parameters.overlap) return rules;
+  rules.push_back(RuleBuilder(family, kReturnedChainName)
+                      .meta(NFT_META_MARK)
+                      .bitAnd(mask)
+                      .compare(NFT_CMP_EQ, std::uint32_t{0})
+                      .accept()
+                      .done(fmt::format("not decided, mask {:#010x}", mask)));
+  for (const bool bySource : {true, false}) {
+    RuleBuilder rule(family, kReturnedChainName);
+    rule.destinationIn(DivertSet::addresses)
+        .meta(NFT_META_MARK)
+        .bitAnd(mask)
+        .in(DivertSet::applianceMarks);
+    if (bySource)
+      rule.comesFromAppliance();
+    else
+      rule.comesOverApplianceLink();
+    rules.push_back(rule.meta(NFT_META_MARK)
+                        .bitAnd(~mask)
+                        .setMark()
+                        .done(processed(bySource ? "source" : "interface")));
+  }
   return rules;
 }
 
 std::string fingerprint(nftnl_rule* rule) {
-  std::string result = commentOf(rule) + ":";
+  std::string result = nftnl_rule_get_str(rule, NFTNL_RULE_CHAIN);
+  result += ": " + commentOf(rule) + ":";
   nftnl_expr_foreach(
       rule,
       [](nftnl_expr* expression, void* out) {

@@ -1,22 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What weir's nf_tables chain says, as libnftnl objects; nothing is sent here. Per family:
+// What weir's nf_tables chains say, as libnftnl objects; nothing is sent here. Per family:
 //
 //   table ip weir {
+//     comment "weir-manager: rules 10000, tables 2003107840, protocol 87"
 //     set addresses { type ipv4_addr }                   virtual addresses: a hash
 //     set ranges { type ipv4_addr; flags interval }      destinations of routes
+//     set appliances { type iface_index . ether_addr }   who sends processed packets back
+//     set appliance_links { type iface_index }           the same, on links without such addresses
+//     set appliance_marks { type mark }                  where routes send packets
 //     chain prerouting {
 //       type filter hook prerouting priority -450; policy accept;
 //       meta mark & MASK != 0 accept                     decided already: no loops
 //       icmpv6 type 133-137 accept                       (ip6) the virtual address's own ND
 //       ip daddr @addresses notrack queue ...
-//       ip daddr @ranges fib daddr type != {local, broadcast, anycast, multicast} notrack queue ...
+//       ip daddr @ranges jump routes
+//     }
+//     chain routes {
+//       iif . ether saddr @appliances accept             processed already (N7)
+//       iif @appliance_links accept
+//       fib daddr type != {local, broadcast, anycast, multicast} notrack queue ...
+//     }
+//     chain returned {                                   only where a route covers an address
+//       type filter hook prerouting priority -449; policy accept;
+//       meta mark & MASK == 0 accept
+//       ip daddr @addresses meta mark & MASK @appliance_marks iif . ether saddr @appliances
+//         meta mark set meta mark & ~MASK
+//       (the same by iif @appliance_links)
 //     }
 //   }
 //
 // Routes are for packets that this machine forwards (N1): its own addresses, its neighbours'
 // broadcasts and multicast are none of these, and with a destination of 0.0.0.0/0 it would
 // otherwise lose its own traffic. A queue without a listener drops.
+//
+// A virtual address wins over a route that covers it, as with the data plane's rules, so its
+// packets are queued from wherever they come. The data plane gives those that no rule takes to the
+// route; an appliance sends them back, and they would go round until their TTL ends. So the chain
+// `returned` takes the mark away again when a packet that comes from an appliance would be sent to
+// one.
 #pragma once
 
 #include <libnftnl/chain.h>
@@ -24,19 +46,35 @@
 #include <libnftnl/set.h>
 #include <libnftnl/table.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "manager/kernel/ownership.h"
+#include "manager/kernel/rule_expressions.h"
 #include "weir/types.h"
 
 namespace weir::manager {
 
 inline constexpr char kTableName[] = "weir";
 inline constexpr char kChainName[] = "prerouting";
-inline constexpr char kAddressSet[] = "addresses";
-inline constexpr char kRangeSet[] = "ranges";
+inline constexpr char kRoutesChainName[] = "routes";
+inline constexpr char kReturnedChainName[] = "returned";
+enum class DivertSet : std::uint8_t {
+  addresses,
+  ranges,
+  appliances,
+  applianceLinks,
+  applianceMarks
+};
+inline constexpr std::array kDivertSets{DivertSet::addresses, DivertSet::ranges,
+                                        DivertSet::appliances, DivertSet::applianceLinks,
+                                        DivertSet::applianceMarks};
+const char* nameOf(DivertSet) noexcept;
+std::uint32_t keyLength(DivertSet, Family) noexcept;
 // Before defragmentation (-400) and connection tracking (-200).
 inline constexpr std::int32_t kChainPriority = -450;
 
@@ -48,28 +86,27 @@ struct DivertParameters {
   std::uint32_t fwmarkMask = 0;
   std::uint16_t queueBase = 0;
   std::uint16_t queues = 1;
+  bool overlap = false;      // a route covers a virtual address
+  RoutingOwnership routing;  // told in the table's comment, for a successor with other numbers
+  friend bool operator==(const DivertParameters&, const DivertParameters&) = default;
 };
 
-template <auto Free>
-struct NftnlDeleter {
-  template <class T>
-  void operator()(T* object) const noexcept {
-    Free(object);
-  }
-};
 using NftTable = std::unique_ptr<nftnl_table, NftnlDeleter<nftnl_table_free>>;
 using NftChain = std::unique_ptr<nftnl_chain, NftnlDeleter<nftnl_chain_free>>;
 using NftSet = std::unique_ptr<nftnl_set, NftnlDeleter<nftnl_set_free>>;
-using NftRule = std::unique_ptr<nftnl_rule, NftnlDeleter<nftnl_rule_free>>;
 
-NftTable makeTable(Family);
-NftChain makeChain(Family);
-// A set without elements; `ranges`: of intervals.
-NftSet makeSet(Family, bool ranges);
+// By its comment a table is known as weir's.
+NftTable makeTable(Family, const RoutingOwnership&);
+// nullopt: not a comment of weir's.
+std::optional<RoutingOwnership> ownershipIn(const nftnl_table*);
+std::vector<NftChain> makeChains(Family, const DivertParameters&);
+// A set without elements.
+NftSet makeSet(Family, DivertSet);
+// Of all chains, in the order of makeChains() and then of the rules.
 std::vector<NftRule> makeRules(Family, const DivertParameters&, QueueForm);
 
-// What identifies a rule in a dump: its comment, which names every parameter, and the names of its
-// expressions in order, the two queue forms alike.
+// What identifies a rule in a dump: its chain, its comment, which names every parameter, and the
+// names of its expressions in order, the two queue forms alike.
 std::string fingerprint(nftnl_rule*);
 
 }  // namespace weir::manager

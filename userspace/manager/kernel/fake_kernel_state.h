@@ -32,6 +32,8 @@ class FakeKernelState : public KernelState {
       }
       for (const Prefix& old : kernel_.divert)
         if (std::ranges::find(next.divert, old) == next.divert.end()) next.divert.push_back(old);
+      for (const DivertedRoute& old : kernel_.routes)
+        if (std::ranges::find(next.routes, old) == next.routes.end()) next.routes.push_back(old);
     }
     kernel_ = std::move(next);
     return success();
@@ -40,8 +42,16 @@ class FakeKernelState : public KernelState {
   Result<bool> reconcile() override {
     ++reconciliations_;
     if (nextError_) return *std::exchange(nextError_, std::nullopt);
+    if (disturbed_) changes_.push_back({KernelChange::Kind::restored, "what was disturbed"});
     return std::exchange(disturbed_, false);
   }
+  Status checkRoutes(std::span<const DivertedRoute> routes) override {
+    for (const DivertedRoute& route : routes)
+      if (route.destination == connected_)
+        return Error{"route " + route.name + " is within a connected subnet"};
+    return success();
+  }
+  std::vector<KernelChange> takeChanges() override { return std::exchange(changes_, {}); }
   Status removeAll() override {
     kernel_ = {};
     wish_ = {};
@@ -59,6 +69,8 @@ class FakeKernelState : public KernelState {
   void failNext(std::string message) { nextError_ = Error{std::move(message)}; }
   // The next reconcile() finds something to repair.
   void disturb() noexcept { disturbed_ = true; }
+  // Routes to this destination are refused.
+  void setConnected(Prefix subnet) { connected_ = subnet; }
   void setUnreachable(std::vector<UnreachableBackend> backends) {
     unreachable_ = std::move(backends);
   }
@@ -68,6 +80,8 @@ class FakeKernelState : public KernelState {
   KernelWish wish_;
   std::vector<Applied> calls_;
   std::vector<UnreachableBackend> unreachable_;
+  std::vector<KernelChange> changes_;
+  std::optional<Prefix> connected_;
   std::optional<Error> nextError_;
   unsigned reconciliations_ = 0;
   bool disturbed_ = false;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,21 @@
 
 namespace weir::manager {
 
+// A destination range whose forwarded packets go to the queues (N1).
+struct DivertedRoute {
+  std::string name;
+  Prefix destination{Address{}, 0};
+  friend auto operator<=>(const DivertedRoute&, const DivertedRoute&) = default;
+};
+
 // Everything that should be there. What weir owns and is not in it is removed.
 struct KernelWish {
-  std::vector<BackendRoute> backends;  // a routing rule and a table for each mark
-  std::vector<Prefix> divert;          // destinations whose packets go to the queues
+  std::vector<BackendRoute> backends;  // a routing rule, a table and a neighbour for each mark
+  std::vector<Prefix> divert;          // virtual addresses, each a prefix of one address
+  std::vector<DivertedRoute> routes;
+  // Backends of next hops and the other addresses of their machines. What comes from them to the
+  // destination of a route has been processed and is routed normally (N7).
+  std::vector<Address> appliances;
   std::uint32_t fwmarkMask = 0xffff0000;
   std::uint32_t ruleBase = 10000;
   std::uint32_t tableBase = 0x77650000;
@@ -33,9 +45,27 @@ struct UnreachableBackend {
   std::string reason;
 };
 
+// Something about weir's kernel state that nobody had asked weir for, and what was done about it.
+struct KernelChange {
+  enum class Kind : std::uint8_t {
+    restored,  // somebody had removed or changed it; put back
+    removed,   // somebody had added it under weir's name or numbers; removed
+    followed,  // the host's interfaces, addresses or neighbours changed; adapted to them
+    cleaned    // an earlier run of the manager had left it; removed
+  };
+  Kind kind;
+  std::string what;  // "3 IPv4 routing rules (10000, 10001, 10002)"
+  friend bool operator==(const KernelChange&, const KernelChange&) = default;
+};
+std::string_view toString(KernelChange::Kind) noexcept;
+
 class KernelState {
  public:
   virtual ~KernelState() = default;
+
+  // N5: an error names the route that may not be applied on this host, with the subnet and the
+  // interface that are in its way.
+  virtual Status checkRoutes(std::span<const DivertedRoute>) { return success(); }
 
   enum class Prune : std::uint8_t { keepOld, removeOld };
   // Brings the kernel to the wish by the smallest difference; nothing that stays is ever missing
@@ -49,6 +79,17 @@ class KernelState {
   virtual std::vector<UnreachableBackend> unreachable() const = 0;
   // Compares the kernel with the last wish and repairs it: true when something was repaired.
   virtual Result<bool> reconcile() = 0;
+  // What apply() and reconcile() met and nobody had asked for, since the last call.
+  virtual std::vector<KernelChange> takeChanges() { return {}; }
+  // What is not as it should be and what weir leaves alone, in words; as of the last comparison.
+  virtual std::vector<std::string> warnings() const { return {}; }
+
+  // Descriptors that turn readable when somebody changes the kernel; none: only time tells. They
+  // live as long as this object.
+  virtual std::vector<int> eventSources() const { return {}; }
+  // Reads all events that wait there: true when one of them calls for reconcile().
+  virtual bool takeEvents() { return false; }
+
   // Removes everything that weir owns, also what an earlier run left behind.
   virtual Status removeAll() = 0;
 };

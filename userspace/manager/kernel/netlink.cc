@@ -77,9 +77,10 @@ std::string describe(const NetlinkAnswer& answer) {
   return fmt::format("{} ({})", std::strerror(answer.error), answer.detail);
 }
 
-Netlink::Netlink(Fd fd, bool route)
+Netlink::Netlink(Fd fd, bool route, std::uint32_t port)
     : fd_(std::move(fd)),
       route_(route),
+      port_(port),
       sequence_(static_cast<std::uint32_t>(::time(nullptr))),
       buffer_(kReceiveBuffer) {}
 
@@ -97,7 +98,10 @@ Result<Netlink> Netlink::open(int protocol) {
   address.nl_family = AF_NETLINK;
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return failure("cannot bind a socket");
-  return Netlink(std::move(fd), protocol == NETLINK_ROUTE);
+  socklen_t length = sizeof address;
+  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
+    return failure("cannot read a socket's name");
+  return Netlink(std::move(fd), protocol == NETLINK_ROUTE, address.nl_pid);
 }
 
 bool Netlink::changes(std::uint16_t type) const noexcept {
@@ -258,6 +262,23 @@ Result<NetlinkAnswer> Netlink::transaction(Messages& messages) {
       if (index == 0 || index >= lastRequest) return answer;
     }
   }
+}
+
+Status sendChanges(Netlink& netlink, Messages& messages, std::initializer_list<int> goals) {
+  if (messages.empty()) return success();
+  Status first = success();
+  std::size_t refused = 0;
+  const Status sent = netlink.exchange(messages, [&](const NetlinkAnswer& answer) {
+    if (answer.error == 0 || std::ranges::find(goals, answer.error) != goals.end()) return;
+    if (refused++ == 0) {
+      first = Error{fmt::format("the kernel refused the {}: {}", messages.name(answer.request),
+                                describe(answer))};
+    }
+  });
+  if (!sent) return sent;
+  if (refused > 1)
+    return Error{fmt::format("{} (and {} more)", first.error().message, refused - 1)};
+  return first;
 }
 
 }  // namespace weir::manager

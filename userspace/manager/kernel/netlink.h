@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,11 +90,13 @@ class Netlink {
   // was refused first, or a success.
   Result<NetlinkAnswer> transaction(Messages&);
 
+  // By which the kernel tells others who made a change.
+  std::uint32_t port() const noexcept { return port_; }
   // Messages sent by exchange() and transaction() that change something, since open().
   std::uint64_t writes() const noexcept { return writes_; }
 
  private:
-  Netlink(Fd fd, bool route);
+  Netlink(Fd fd, bool route, std::uint32_t port);
   Status send(std::span<const std::uint8_t> bytes);
   // Reads one datagram into buffer_.
   Result<std::size_t> receive();
@@ -102,9 +105,14 @@ class Netlink {
 
   Fd fd_;
   bool route_;
+  std::uint32_t port_;
   std::uint32_t sequence_;
   std::uint64_t writes_ = 0;
   std::vector<std::uint8_t> buffer_;
 };
+
+// Sends changes, each with NLM_F_ACK, and gathers the first refusal. `goals` are errors that mean
+// that there is nothing left to do: someone else has done the same already.
+Status sendChanges(Netlink&, Messages&, std::initializer_list<int> goals);
 
 }  // namespace weir::manager

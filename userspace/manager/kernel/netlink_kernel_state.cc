@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "manager/kernel/netlink_kernel_state.h"
 
+#include <fmt/format.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "manager/kernel/connected.h"
+#include "manager/kernel/event_filter.h"
+#include "manager/kernel/interface_name.h"
+
 namespace weir::manager {
 
-NetlinkKernelState::NetlinkKernelState(Netlink route, Netlink netfilter, const KernelWish& numbers)
+NetlinkKernelState::NetlinkKernelState(Netlink route, Netlink netfilter, NetlinkEvents routeEvents,
+                                       NetlinkEvents netfilterEvents, const KernelWish& numbers)
     : route_(std::move(route)),
       netfilter_(std::move(netfilter)),
+      routeEvents_(std::move(routeEvents)),
+      netfilterEvents_(std::move(netfilterEvents)),
+      neighbours_(route_),
       divert_(netfilter_),
       wish_(numbers) {}
 
@@ -19,23 +30,122 @@ Result<std::unique_ptr<NetlinkKernelState>> NetlinkKernelState::open(const Kerne
   if (!route) return route.error();
   auto netfilter = Netlink::open(NETLINK_NETFILTER);
   if (!netfilter) return netfilter.error();
-  return std::unique_ptr<NetlinkKernelState>(
-      new NetlinkKernelState(std::move(*route), std::move(*netfilter), numbers));
+  auto routeEvents = NetlinkEvents::open(
+      NETLINK_ROUTE,
+      {RTNLGRP_LINK, RTNLGRP_NEIGH, RTNLGRP_NEXTHOP, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE,
+       RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV6_ROUTE, RTNLGRP_IPV6_RULE});
+  if (!routeEvents) return routeEvents.error();
+  auto netfilterEvents = NetlinkEvents::open(NETLINK_NETFILTER, {NFNLGRP_NFTABLES});
+  if (!netfilterEvents) return netfilterEvents.error();
+  std::unique_ptr<NetlinkKernelState> state(
+      new NetlinkKernelState(std::move(*route), std::move(*netfilter), std::move(*routeEvents),
+                             std::move(*netfilterEvents), numbers));
+  auto earlier = state->divert_.earlierRuns();
+  if (!earlier) return earlier.error();
+  std::erase(*earlier, routingOwnership(numbers));
+  state->former_ = std::move(*earlier);
+  return state;
+}
+
+Status NetlinkKernelState::checkRoutes(std::span<const DivertedRoute> routes) {
+  const auto subnets = connectedSubnets(route_);
+  if (!subnets) return subnets.error();
+  const auto conflicts = conflictsWithSubnets(routes, *subnets);
+  if (conflicts.empty()) return success();
+  return Error{conflicts.front()};
+}
+
+Status NetlinkKernelState::convergeNeighbours(const NextHops& nextHops) {
+  std::set<NeighbourKey> wanted;
+  for (const auto& [address, hop] : nextHops)
+    if (hop.interface != 0 && hop.resolves) wanted.insert({hop.interface, address});
+  std::set<NeighbourKey> awaited;
+  for (const Address& address : wish_.appliances)
+    if (const NextHop& hop = nextHops.at(address); hop.interface != 0 && hop.resolves)
+      awaited.insert({hop.interface, address});
+  return neighbours_.converge(wanted, awaited, wish_.routeProtocol, prune_, log_);
+}
+
+void NetlinkKernelState::learnOrigins(const NextHops& nextHops) {
+  const std::set<Address> appliances(wish_.appliances.begin(), wish_.appliances.end());
+  std::erase_if(origins_, [&](const auto& origin) { return !appliances.contains(origin.first); });
+  for (const Address& address : appliances) {
+    const NextHop& hop = nextHops.at(address);
+    if (hop.interface == 0) continue;
+    if (!hop.resolves)
+      origins_[address] = {hop.interface, std::nullopt};
+    else if (const auto mac = neighbours_.mac({hop.interface, address}))
+      origins_[address] = {hop.interface, mac};
+  }
+}
+
+void NetlinkKernelState::learnUnreachable(const RoutingPass& routing, const NextHops& nextHops) {
+  unreachable_ = routing.unreachable();
+  for (const BackendRoute& backend : wish_.backends) {
+    for (const auto& address : {backend.ipv4, backend.ipv6}) {
+      if (!address) continue;
+      const NextHop& hop = nextHops.at(*address);
+      if (hop.reason.empty() && neighbours_.silent({hop.interface, *address}))
+        unreachable_.push_back({backend.mark, address->family(),
+                                fmt::format("no neighbour answer for {} on {}", address->toString(),
+                                            interfaceName(hop.interface))});
+    }
+  }
+  std::ranges::sort(unreachable_, {}, [](const UnreachableBackend& backend) {
+    return std::pair(backend.mark, backend.family);
+  });
+}
+
+Status NetlinkKernelState::removeFormer() {
+  Status status = success();
+  for (const RoutingOwnership& own : former_) {
+    log_.note(KernelChange::Kind::cleaned, "former numbering",
+              fmt::format("ruleBase {}, tableBase {}, routeProtocol {}", own.ruleBase,
+                          own.tableBase, own.routeProtocol));
+    keepFirst(status, removeRouting(route_, own, lastRouting_));
+    if (own.routeProtocol != wish_.routeProtocol)
+      keepFirst(status, neighbours_.removeAll(own.routeProtocol));
+  }
+  if (status) former_.clear();
+  return status;
 }
 
 Status NetlinkKernelState::convergeOnce() {
-  // Nothing is diverted before its marks lead somewhere, and marks lead somewhere until nothing is
-  // diverted: additions begin with the routing, removals with the diversion.
-  auto routing = RoutingPass::begin(route_, wish_);
-  if (!routing) return routing.error();
-  unreachable_ = routing->unreachable();
-  Status status = routing->addMissing();
-  keepFirst(status, divert_.converge(wish_, prune_));
-  if (prune_ == Prune::keepOld) return status;
+  if (Status valid = checkWish(wish_); !valid) return valid;
+  watched_ = {wish_.appliances.begin(), wish_.appliances.end()};
+  for (const BackendRoute& backend : wish_.backends)
+    for (const auto& address : {backend.ipv4, backend.ipv6})
+      if (address) watched_.insert(*address);
+  const auto nextHops = findNextHops(route_, watched_);
+  if (!nextHops) return nextHops.error();
 
-  keepFirst(status, routing->removeOld());
-  for (const RoutingOwnership& own : former_) keepFirst(status, removeRouting(route_, own));
-  if (status) former_.clear();
+  // Nothing is diverted before its marks lead somewhere, and marks lead somewhere until nothing is
+  // diverted: additions begin with neighbours and routing, removals with the diversion.
+  Status status = convergeNeighbours(*nextHops);
+  learnOrigins(*nextHops);
+  // N7: a packet must not reach an appliance before its way back is known.
+  const auto maySend = [&](Address address) {
+    return origins_.contains(address) || !std::ranges::binary_search(wish_.appliances, address);
+  };
+  auto routing = RoutingPass::begin(route_, wish_, *nextHops, maySend, lastRouting_, log_);
+  if (!routing) return routing.error();
+  learnUnreachable(*routing, *nextHops);
+  std::set<ApplianceOrigin> origins;
+  for (const auto& [address, origin] : origins_) origins.insert(origin);
+
+  keepFirst(status, routing->addMissing());
+  keepFirst(status, divert_.converge(wish_, origins, prune_, log_));
+  if (prune_ == Prune::removeOld) {
+    keepFirst(status, routing->removeOld());
+  }
+  lastRouting_ = routing->wishes();
+  if (prune_ == Prune::removeOld) keepFirst(status, removeFormer());
+
+  warnings_.clear();
+  if (wish_.routes.empty()) return status;
+  const auto subnets = connectedSubnets(route_);
+  if (!subnets) return subnets.error();
+  warnings_ = conflictsWithSubnets(wish_.routes, *subnets);
   return status;
 }
 
@@ -49,14 +159,19 @@ Status NetlinkKernelState::converge() {
 Status NetlinkKernelState::apply(const KernelWish& wish, Prune prune) {
   const RoutingOwnership before = routingOwnership(wish_);
   const RoutingOwnership now = routingOwnership(wish);
+  std::erase(former_, now);
   if (before != now) {
-    std::erase(former_, now);
     former_.push_back(before);
+    lastRouting_ = {};
   }
   wish_ = wish;
+  std::ranges::sort(wish_.appliances);
   prune_ = prune;
   applied_ = true;
-  return converge();
+  const Status status = converge();
+  // What differs from before is what was asked for.
+  log_.forget(KernelChange::Kind::followed);
+  return status;
 }
 
 Result<bool> NetlinkKernelState::reconcile() {
@@ -69,15 +184,51 @@ Result<bool> NetlinkKernelState::reconcile() {
 Status NetlinkKernelState::removeAll() {
   Status status = divert_.removeAll();
   former_.push_back(routingOwnership(wish_));
-  for (const RoutingOwnership& own : former_) keepFirst(status, removeRouting(route_, own));
+  for (const RoutingOwnership& own : former_) {
+    keepFirst(status, removeRouting(route_, own));
+    keepFirst(status, neighbours_.removeAll(own.routeProtocol));
+  }
   former_.clear();
+  lastRouting_ = {};
+  origins_.clear();
+  watched_.clear();
   unreachable_.clear();
+  warnings_.clear();
   applied_ = false;
   return status;
 }
 
+std::vector<int> NetlinkKernelState::eventSources() const {
+  return {routeEvents_.fd(), netfilterEvents_.fd()};
+}
+
+bool NetlinkKernelState::concerns(const nlmsghdr& message) const {
+  switch (message.nlmsg_type) {
+    case RTM_NEWROUTE:
+    case RTM_DELROUTE:
+      return isRouteNews(message, wish_.routeProtocol, watched_);
+    case RTM_NEWNEIGH:
+    case RTM_DELNEIGH: {
+      const auto neighbour = readNeighbour(message);
+      return neighbour && neighbours_.isNews(*neighbour, message.nlmsg_type == RTM_DELNEIGH);
+    }
+  }
+  return true;
+}
+
+bool NetlinkKernelState::takeEvents() {
+  bool due = false;
+  due |= !routeEvents_.take([&](const nlmsghdr& message) {
+    due = due || (message.nlmsg_pid != route_.port() && concerns(message));
+  });
+  due |= !netfilterEvents_.take([&](const nlmsghdr& message) {
+    due = due || (message.nlmsg_pid != netfilter_.port() && isTableNews(message, kTableName));
+  });
+  return due && applied_;
+}
+
 std::uint64_t NetlinkKernelState::writes() const noexcept {
-  return route_.writes() + netfilter_.writes();
+  return route_.writes() + netfilter_.writes() - neighbours_.checks();
 }
 
 }  // namespace weir::manager

@@ -4,22 +4,19 @@
 #include <fmt/format.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "manager/kernel/attributes.h"
+#include "manager/kernel/interface_name.h"
 
 namespace weir::manager {
 namespace {
-
-std::string interfaceName(unsigned index) {
-  char name[IF_NAMESIZE];
-  if (::if_indextoname(index, name) == nullptr) return fmt::format("interface {}", index);
-  return name;
-}
 
 std::string noRoute(Address address, int error) {
   if (error == ENETUNREACH) {
@@ -44,33 +41,36 @@ NextHop classifyRoute(Address address, const nlmsghdr* message) {
     if (type == RTA_VIA) gatewayOfOtherFamily = true;
   });
   if (route->rtm_type == RTN_LOCAL) {
-    return {0, fmt::format("{} is an address of this host; a passthrough backend must be another "
-                           "machine",
-                           address.toString())};
+    return {0,
+            fmt::format("{} is an address of this host; a passthrough backend must be another "
+                        "machine",
+                        address.toString()),
+            false};
   }
   if (route->rtm_type == RTN_BROADCAST || route->rtm_type == RTN_MULTICAST ||
       route->rtm_type == RTN_ANYCAST)
-    return {0, fmt::format("{} is not the address of one machine", address.toString())};
-  if (route->rtm_type != RTN_UNICAST) return {0, noRoute(address, EHOSTUNREACH)};
+    return {0, fmt::format("{} is not the address of one machine", address.toString()), false};
+  if (route->rtm_type != RTN_UNICAST) return {0, noRoute(address, EHOSTUNREACH), false};
   if (gatewayOfOtherFamily || (gateway && *gateway != address)) {
     return {0,
             fmt::format("{} is not on a directly connected network: reached via gateway {}; a "
                         "passthrough backend must be a neighbour",
-                        address.toString(), gateway ? gateway->toString() : "of the other family")};
+                        address.toString(), gateway ? gateway->toString() : "of the other family"),
+            false};
   }
-  return {interface, {}};
+  return {interface, {}, false};
 }
 
 struct LinkState {
   bool up = false;
   bool carrier = false;
+  bool resolves = false;
 };
 
 // States of the interfaces that next hops lie behind: a few, whatever the number of backends.
-Result<std::map<unsigned, LinkState>> linkStates(Netlink& netlink,
-                                                 std::span<const NextHop> nextHops) {
+Result<std::map<unsigned, LinkState>> linkStates(Netlink& netlink, const NextHops& nextHops) {
   std::map<unsigned, LinkState> links;
-  for (const NextHop& hop : nextHops)
+  for (const auto& [address, hop] : nextHops)
     if (hop.interface != 0) links.try_emplace(hop.interface);
   Messages requests;
   std::vector<LinkState*> asked;
@@ -85,8 +85,8 @@ Result<std::map<unsigned, LinkState>> linkStates(Netlink& netlink,
   const Status done = netlink.exchange(requests, [&asked](const NetlinkAnswer& answer) {
     if (answer.reply == nullptr) return;
     const auto* info = static_cast<const ifinfomsg*>(mnl_nlmsg_get_payload(answer.reply));
-    *asked[answer.request] = {(info->ifi_flags & IFF_UP) != 0,
-                              (info->ifi_flags & IFF_RUNNING) != 0};
+    *asked[answer.request] = {(info->ifi_flags & IFF_UP) != 0, (info->ifi_flags & IFF_RUNNING) != 0,
+                              info->ifi_type == ARPHRD_ETHER && (info->ifi_flags & IFF_NOARP) == 0};
   });
   if (!done) return done.error();
   return links;
@@ -95,14 +95,16 @@ Result<std::map<unsigned, LinkState>> linkStates(Netlink& netlink,
 }  // namespace
 
 NextHop classifyNextHop(Address address, const NetlinkAnswer& answer) {
-  if (answer.reply == nullptr) return {0, noRoute(address, answer.error)};
+  if (answer.reply == nullptr) return {0, noRoute(address, answer.error), false};
   return classifyRoute(address, answer.reply);
 }
 
-Result<std::vector<NextHop>> findNextHops(Netlink& netlink, std::span<const Address> addresses) {
-  std::vector<NextHop> nextHops(addresses.size());
+Result<NextHops> findNextHops(Netlink& netlink, const std::set<Address>& addresses) {
+  NextHops nextHops;
   Messages requests;
+  std::vector<NextHops::iterator> asked;
   for (const Address& address : addresses) {
+    asked.push_back(nextHops.try_emplace(address).first);
     requests.add("route", RTM_GETROUTE, NLM_F_REQUEST, 96, [&address](nlmsghdr* message) {
       auto* route = static_cast<rtmsg*>(mnl_nlmsg_put_extra_header(message, sizeof(rtmsg)));
       route->rtm_family = addressFamily(address.family());
@@ -110,22 +112,25 @@ Result<std::vector<NextHop>> findNextHops(Netlink& netlink, std::span<const Addr
       putAddress(message, RTA_DST, address);
     });
   }
-  const Status asked = netlink.exchange(requests, [&](const NetlinkAnswer& answer) {
-    nextHops[answer.request] = classifyNextHop(addresses[answer.request], answer);
+  const Status done = netlink.exchange(requests, [&asked](const NetlinkAnswer& answer) {
+    const auto& hop = asked[answer.request];
+    hop->second = classifyNextHop(hop->first, answer);
   });
-  if (!asked) return asked.error();
+  if (!done) return done.error();
 
   const auto links = linkStates(netlink, nextHops);
   if (!links) return links.error();
-  for (std::size_t i = 0; i < nextHops.size(); ++i) {
-    NextHop& hop = nextHops[i];
+  for (auto& [address, hop] : nextHops) {
     if (hop.interface == 0) continue;
     const LinkState& link = links->at(hop.interface);
+    hop.resolves = link.resolves;
     if (!link.up) {
-      hop = {0, fmt::format("{} is behind {}, which is down", addresses[i].toString(),
-                            interfaceName(hop.interface))};
+      hop = {0,
+             fmt::format("{} is behind {}, which is down", address.toString(),
+                         interfaceName(hop.interface)),
+             false};
     } else if (!link.carrier) {
-      hop.reason = fmt::format("{} is behind {}, which has no link", addresses[i].toString(),
+      hop.reason = fmt::format("{} is behind {}, which has no link", address.toString(),
                                interfaceName(hop.interface));
     }
   }

@@ -5,9 +5,9 @@
 // virtual address and send them back.
 #pragma once
 
-#include <span>
+#include <map>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "manager/kernel/netlink.h"
 #include "weir/address.h"
@@ -20,12 +20,15 @@ struct NextHop {
   // Why packets do not arrive now; may be given with an interface too (no carrier: the route
   // stays, the link comes back without any help).
   std::string reason;
+  // The interface finds link-layer addresses by ARP and neighbour discovery.
+  bool resolves = false;
 };
 
 // What the kernel answered to "how is `address` reached": a route, or an errno.
 NextHop classifyNextHop(Address address, const NetlinkAnswer&);
 
-// One next hop for each address, in order.
-Result<std::vector<NextHop>> findNextHops(Netlink&, std::span<const Address>);
+using NextHops = std::map<Address, NextHop>;
+// One next hop for each address.
+Result<NextHops> findNextHops(Netlink&, const std::set<Address>&);
 
 }  // namespace weir::manager

@@ -17,24 +17,6 @@
 namespace weir::manager {
 namespace {
 
-// Sends changes and gathers the first refusal. `goals` are errors that mean that someone else has
-// removed the same already.
-Status change(Netlink& netlink, Messages& messages, std::initializer_list<int> goals) {
-  Status first = success();
-  std::size_t refused = 0;
-  const Status sent = netlink.exchange(messages, [&](const NetlinkAnswer& answer) {
-    if (answer.error == 0 || std::ranges::find(goals, answer.error) != goals.end()) return;
-    if (refused++ == 0) {
-      first = Error{fmt::format("the kernel refused the {}: {}", messages.name(answer.request),
-                                describe(answer))};
-    }
-  });
-  if (!sent) return sent;
-  if (refused > 1)
-    return Error{fmt::format("{} (and {} more)", first.error().message, refused - 1)};
-  return first;
-}
-
 Result<RoutingState> readState(Netlink& netlink, Family family, const RoutingOwnership& own) {
   RoutingState state;
   Messages request;
@@ -63,94 +45,40 @@ Result<RoutingState> readState(Netlink& netlink, Family family, const RoutingOwn
   return state;
 }
 
-Status addRoutesAndRules(Netlink& netlink, Family family, const RoutingWish& wish,
-                         const RoutingState& state, std::uint8_t protocol) {
-  std::map<std::uint32_t, BackendTable> tables;
-  for (const RoutingState::Route& route : state.routes)
-    if (route.dumped.exact) tables.insert({route.dumped.route.table, route.dumped.route});
-  Messages routes;
-  for (const auto& [table, route] : wish.tables) {
-    const auto there = tables.find(table);
-    if (there == tables.end() || there->second != route)
-      addNewRoute(routes, family, route, protocol);
-  }
-  Status status = change(netlink, routes, {});
+std::string ruleNoun(Family family) { return fmt::format("{} routing rule", familyName(family)); }
+std::string routeNoun(Family family) { return fmt::format("{} route", familyName(family)); }
 
-  std::set<RoutingRule> present;
-  for (const RoutingState::Rule& rule : state.rules)
-    if (rule.dumped.exact) present.insert(rule.dumped.rule);
-  Messages rules;
-  for (const RoutingRule& rule : wish.rules)
-    if (!present.contains(rule)) addNewRule(rules, family, rule, protocol);
-  keepFirst(status, change(netlink, rules, {}));
-  return status;
+std::string nameOf(const BackendTable& route, const BackendTable* before) {
+  if (route.interface != 0) return "to backend " + route.gateway.toString();
+  if (before != nullptr && before->interface != 0)
+    return fmt::format("to backend {}: unreachable", before->gateway.toString());
+  return fmt::format("unreachable in table {}", route.table);
 }
 
-Status removeOthers(Netlink& netlink, const RoutingWish& wish, const RoutingState& state) {
-  std::set<RoutingRule> wanted(wish.rules.begin(), wish.rules.end());
-  Messages rules;
-  for (const RoutingState::Rule& rule : state.rules) {
-    // A second copy of a wanted rule is no longer in the set, and goes.
-    if (!rule.dumped.exact || wanted.erase(rule.dumped.rule) == 0)
-      addDeletion(rules, *rule.message);
-  }
-  Status status = change(netlink, rules, {ENOENT, ESRCH});
-
-  Messages routes;
-  for (const RoutingState::Route& route : state.routes) {
-    // Such a route in a wanted table was right or has been replaced.
-    const bool replaced =
-        route.dumped.replaceable && wish.tables.contains(route.dumped.route.table);
-    if (!replaced) addDeletion(routes, *route.message);
-  }
-  keepFirst(status, change(netlink, routes, {ENOENT, ESRCH, ENODEV}));
-  return status;
-}
-
-Status checkWish(const KernelWish& wish) {
-  const std::uint32_t mask = wish.fwmarkMask;
-  if (mask == 0 || ((mask >> std::countr_zero(mask)) & ((mask >> std::countr_zero(mask)) + 1)) != 0)
-    return Error{fmt::format("fwmarkMask {:#x} is not a block of adjacent bits", mask)};
-  for (const BackendRoute& backend : wish.backends) {
-    const std::uint32_t index = indexOfMark(backend.mark, mask);
-    if ((backend.mark.value() & ~mask) != 0 || index == 0 || index >= kMarkIndices)
-      return Error{fmt::format("mark {:#x} is not one of the {} marks under fwmarkMask {:#x}",
-                               backend.mark.value(), kMarkIndices - 1, mask)};
-  }
-  return success();
+const BackendTable* find(const std::map<std::uint32_t, BackendTable>& tables, std::uint32_t table) {
+  const auto found = tables.find(table);
+  return found == tables.end() ? nullptr : &found->second;
 }
 
 // Fills both families' wishes and says who cannot be reached.
-Result<std::vector<UnreachableBackend>> makeWishes(
-    Netlink& netlink, const KernelWish& wish, std::array<RoutingWish, kFamilies.size()>& families) {
-  struct Wanted {
-    Mark mark;
-    std::uint32_t index;
-    Family family;
-  };
-  std::vector<Wanted> wanted;
-  std::vector<Address> addresses;
-  for (const BackendRoute& backend : wish.backends) {
-    for (const auto& address : {backend.ipv4, backend.ipv6}) {
-      if (!address) continue;
-      wanted.push_back(
-          {backend.mark, indexOfMark(backend.mark, wish.fwmarkMask), address->family()});
-      addresses.push_back(*address);
-    }
-  }
-  const auto nextHops = findNextHops(netlink, addresses);
-  if (!nextHops) return nextHops.error();
-
+std::vector<UnreachableBackend> makeWishes(const KernelWish& wish, const NextHops& nextHops,
+                                           const std::function<bool(Address)>& maySend,
+                                           RoutingWishes& families) {
   std::vector<UnreachableBackend> unreachable;
   std::array<std::set<std::uint32_t>, kFamilies.size()> indices;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const std::size_t family = indexOf(wanted[i].family);
-    const NextHop& hop = (*nextHops)[i];
-    const std::uint32_t table = wish.tableBase + wanted[i].index;
-    families[family].tables[table] = {table, hop.interface,
-                                      hop.interface != 0 ? addresses[i] : Address{}};
-    indices[family].insert(wanted[i].index);
-    if (!hop.reason.empty()) unreachable.push_back({wanted[i].mark, wanted[i].family, hop.reason});
+  for (const BackendRoute& backend : wish.backends) {
+    const std::uint32_t index = indexOfMark(backend.mark, wish.fwmarkMask);
+    const std::uint32_t table = wish.tableBase + index;
+    for (const auto& address : {backend.ipv4, backend.ipv6}) {
+      if (!address) continue;
+      const Family family = address->family();
+      const NextHop& hop = nextHops.at(*address);
+      const bool sends = hop.interface != 0 && maySend(*address);
+      families[indexOf(family)].tables[table] = {table, sends ? hop.interface : 0,
+                                                 sends ? *address : Address{}};
+      indices[indexOf(family)].insert(index);
+      if (!hop.reason.empty()) unreachable.push_back({backend.mark, family, hop.reason});
+    }
   }
   for (const Family family : kFamilies) {
     const auto& set = indices[indexOf(family)];
@@ -166,12 +94,25 @@ Result<std::vector<UnreachableBackend>> makeWishes(
 
 }  // namespace
 
-Result<RoutingPass> RoutingPass::begin(Netlink& netlink, const KernelWish& wish) {
-  if (Status valid = checkWish(wish); !valid) return valid.error();
-  RoutingPass pass(netlink, wish.routeProtocol);
-  auto unreachable = makeWishes(netlink, wish, pass.wishes_);
-  if (!unreachable) return unreachable.error();
-  pass.unreachable_ = std::move(*unreachable);
+Status checkWish(const KernelWish& wish) {
+  const std::uint32_t mask = wish.fwmarkMask;
+  if (mask == 0 || ((mask >> std::countr_zero(mask)) & ((mask >> std::countr_zero(mask)) + 1)) != 0)
+    return Error{fmt::format("fwmarkMask {:#x} is not a block of adjacent bits", mask)};
+  for (const BackendRoute& backend : wish.backends) {
+    const std::uint32_t index = indexOfMark(backend.mark, mask);
+    if ((backend.mark.value() & ~mask) != 0 || index == 0 || index >= kMarkIndices)
+      return Error{fmt::format("mark {:#x} is not one of the {} marks under fwmarkMask {:#x}",
+                               backend.mark.value(), kMarkIndices - 1, mask)};
+  }
+  return success();
+}
+
+Result<RoutingPass> RoutingPass::begin(Netlink& netlink, const KernelWish& wish,
+                                       const NextHops& nextHops,
+                                       const std::function<bool(Address)>& maySend,
+                                       const RoutingWishes& before, ChangeLog& log) {
+  RoutingPass pass(netlink, wish.routeProtocol, before, log);
+  pass.unreachable_ = makeWishes(wish, nextHops, maySend, pass.wishes_);
   for (const Family family : kFamilies) {
     auto state = readState(netlink, family, routingOwnership(wish));
     if (!state) return state.error();
@@ -180,22 +121,87 @@ Result<RoutingPass> RoutingPass::begin(Netlink& netlink, const KernelWish& wish)
   return pass;
 }
 
+Status RoutingPass::addRoutes(Family family) {
+  std::map<std::uint32_t, BackendTable> present;
+  for (const RoutingState::Route& route : states_[indexOf(family)].routes)
+    if (route.dumped.exact) present.insert({route.dumped.route.table, route.dumped.route});
+  const auto& before = (*before_)[indexOf(family)].tables;
+  Messages messages;
+  for (const auto& [table, route] : wishes_[indexOf(family)].tables) {
+    const BackendTable* there = find(present, table);
+    if (there != nullptr && *there == route) continue;
+    if (const BackendTable* last = find(before, table); last != nullptr)
+      log_->note(*last == route ? KernelChange::Kind::restored : KernelChange::Kind::followed,
+                 routeNoun(family), nameOf(route, last));
+    addNewRoute(messages, family, route, protocol_);
+  }
+  return sendChanges(*netlink_, messages, {});
+}
+
+Status RoutingPass::addRules(Family family) {
+  std::set<RoutingRule> present;
+  for (const RoutingState::Rule& rule : states_[indexOf(family)].rules)
+    if (rule.dumped.exact) present.insert(rule.dumped.rule);
+  const auto& last = (*before_)[indexOf(family)].rules;
+  const std::set<RoutingRule> before(last.begin(), last.end());
+  Messages messages;
+  for (const RoutingRule& rule : wishes_[indexOf(family)].rules) {
+    if (present.contains(rule)) continue;
+    if (before.contains(rule))
+      log_->note(KernelChange::Kind::restored, ruleNoun(family), std::to_string(rule.preference));
+    addNewRule(messages, family, rule, protocol_);
+  }
+  return sendChanges(*netlink_, messages, {});
+}
+
 Status RoutingPass::addMissing() {
   Status status = success();
-  for (const Family family : kFamilies)
-    keepFirst(status, addRoutesAndRules(*netlink_, family, wishes_[indexOf(family)],
-                                        states_[indexOf(family)], protocol_));
+  for (const Family family : kFamilies) {
+    keepFirst(status, addRoutes(family));
+    keepFirst(status, addRules(family));
+  }
+  return status;
+}
+
+Status RoutingPass::removeOthers(Family family) {
+  const RoutingWish& wish = wishes_[indexOf(family)];
+  const RoutingState& state = states_[indexOf(family)];
+  const RoutingWish& before = (*before_)[indexOf(family)];
+  const std::set<RoutingRule> lastRules(before.rules.begin(), before.rules.end());
+  const bool first = before_->front().empty() && before_->back().empty();
+  const auto stranger = first ? KernelChange::Kind::cleaned : KernelChange::Kind::removed;
+
+  std::set<RoutingRule> wanted(wish.rules.begin(), wish.rules.end());
+  Messages rules;
+  for (const RoutingState::Rule& rule : state.rules) {
+    // A second copy of a wanted rule is no longer in the set, and goes.
+    if (rule.dumped.exact && wanted.erase(rule.dumped.rule) != 0) continue;
+    if (!lastRules.contains(rule.dumped.rule))
+      log_->note(stranger, ruleNoun(family), std::to_string(rule.dumped.rule.preference));
+    addDeletion(rules, *rule.message);
+  }
+  Status status = sendChanges(*netlink_, rules, {ENOENT, ESRCH});
+
+  Messages routes;
+  for (const RoutingState::Route& route : state.routes) {
+    // Such a route in a wanted table was right or has been replaced.
+    const std::uint32_t table = route.dumped.route.table;
+    if (route.dumped.replaceable && wish.tables.contains(table)) continue;
+    if (!route.dumped.exact || find(before.tables, table) == nullptr)
+      log_->note(stranger, routeNoun(family), fmt::format("in table {}", table));
+    addDeletion(routes, *route.message);
+  }
+  keepFirst(status, sendChanges(*netlink_, routes, {ENOENT, ESRCH, ENODEV}));
   return status;
 }
 
 Status RoutingPass::removeOld() {
   Status status = success();
-  for (const Family family : kFamilies)
-    keepFirst(status, removeOthers(*netlink_, wishes_[indexOf(family)], states_[indexOf(family)]));
+  for (const Family family : kFamilies) keepFirst(status, removeOthers(family));
   return status;
 }
 
-Status removeRouting(Netlink& netlink, const RoutingOwnership& own) {
+Status removeRouting(Netlink& netlink, const RoutingOwnership& own, const RoutingWishes& keep) {
   Status status = success();
   for (const Family family : kFamilies) {
     const auto state = readState(netlink, family, own);
@@ -203,7 +209,14 @@ Status removeRouting(Netlink& netlink, const RoutingOwnership& own) {
       keepFirst(status, state.error());
       continue;
     }
-    keepFirst(status, removeOthers(netlink, {}, *state));
+    const RoutingWish& kept = keep[indexOf(family)];
+    const std::set<RoutingRule> rules(kept.rules.begin(), kept.rules.end());
+    Messages deletions;
+    for (const RoutingState::Rule& rule : state->rules)
+      if (!rules.contains(rule.dumped.rule)) addDeletion(deletions, *rule.message);
+    for (const RoutingState::Route& route : state->routes)
+      if (!kept.tables.contains(route.dumped.route.table)) addDeletion(deletions, *route.message);
+    keepFirst(status, sendChanges(netlink, deletions, {ENOENT, ESRCH, ENODEV}));
   }
   return status;
 }

@@ -62,23 +62,25 @@ void addRouteDump(Messages& messages, Family family, std::uint8_t protocol) {
                });
 }
 
+fib_rule_hdr* putRule(nlmsghdr* m, Family family, const RoutingRule& rule, std::uint8_t protocol) {
+  fib_rule_hdr* header = putRuleHeader(m);
+  header->family = addressFamily(family);
+  header->action = kernelAction(rule.action);
+  mnl_attr_put_u32(m, FRA_PRIORITY, rule.preference);
+  mnl_attr_put_u8(m, FRA_PROTOCOL, protocol);
+  if (rule.mask != 0) {
+    mnl_attr_put_u32(m, FRA_FWMARK, rule.mark);
+    mnl_attr_put_u32(m, FRA_FWMASK, rule.mask);
+  }
+  if (rule.action == RoutingRule::Action::lookup) mnl_attr_put_u32(m, FRA_TABLE, rule.target);
+  if (rule.action == RoutingRule::Action::jump) mnl_attr_put_u32(m, FRA_GOTO, rule.target);
+  return header;
+}
+
 void addNewRule(Messages& messages, Family family, const RoutingRule& rule, std::uint8_t protocol) {
   messages.add(fmt::format("{} routing rule {}", familyName(family), rule.preference), RTM_NEWRULE,
-               NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 128, [&](nlmsghdr* m) {
-                 fib_rule_hdr* header = putRuleHeader(m);
-                 header->family = addressFamily(family);
-                 header->action = kernelAction(rule.action);
-                 mnl_attr_put_u32(m, FRA_PRIORITY, rule.preference);
-                 mnl_attr_put_u8(m, FRA_PROTOCOL, protocol);
-                 if (rule.mask != 0) {
-                   mnl_attr_put_u32(m, FRA_FWMARK, rule.mark);
-                   mnl_attr_put_u32(m, FRA_FWMASK, rule.mask);
-                 }
-                 if (rule.action == RoutingRule::Action::lookup)
-                   mnl_attr_put_u32(m, FRA_TABLE, rule.target);
-                 if (rule.action == RoutingRule::Action::jump)
-                   mnl_attr_put_u32(m, FRA_GOTO, rule.target);
-               });
+               NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE, 128,
+               [&](nlmsghdr* m) { putRule(m, family, rule, protocol); });
 }
 
 void addNewRoute(Messages& messages, Family family, const BackendTable& route,

@@ -3,6 +3,7 @@
 // Routing rules and backends' routes as rtnetlink messages, both ways.
 #pragma once
 
+#include <linux/fib_rules.h>
 #include <linux/netlink.h>
 
 #include <compare>
@@ -38,6 +39,8 @@ struct DumpedRoute {
 
 void addRuleDump(Messages&, Family);
 void addRouteDump(Messages&, Family, std::uint8_t protocol);
+// What a message about this rule says; further selectors may follow.
+fib_rule_hdr* putRule(nlmsghdr*, Family, const RoutingRule&, std::uint8_t protocol);
 void addNewRule(Messages&, Family, const RoutingRule&, std::uint8_t protocol);
 // Replaces what is there.
 void addNewRoute(Messages&, Family, const BackendTable&, std::uint8_t protocol);

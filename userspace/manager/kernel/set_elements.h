@@ -10,11 +10,11 @@ namespace weir::manager {
 
 enum class ElementChange : std::uint8_t { add, remove };
 
-// One or more messages for the elements of both sets; none for none.
+// One or more messages for the elements of each set; none for none.
 void addElementMessages(Messages&, Family, const DivertElements&, ElementChange);
 
 // All elements of one set, from the dump of NFT_MSG_GETSETELEM. Elements that are not whole ranges
 // are left out.
-Status readElements(Netlink&, Family, bool ranges, DivertElements& into);
+Status readElements(Netlink&, Family, DivertSet, DivertElements& into);
 
 }  // namespace weir::manager
