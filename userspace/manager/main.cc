@@ -62,6 +62,10 @@ int main(int argc, char* argv[]) {
   const auto lock = InstanceLock::acquire(options.runDir, "weir-manager");
   if (!lock.ok()) return fail(lock.error().message);
 
+  // And only one per network namespace.
+  const auto namespaceLock = NamespaceLock::acquire("weir-manager");
+  if (!namespaceLock.ok()) return fail(namespaceLock.error().message);
+
   // The configuration, valid as a whole or not at all.
   config::Loaded loaded = config::loadDirectory(options.configDir);
   show(loaded);

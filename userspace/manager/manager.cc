@@ -62,6 +62,7 @@ Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesyst
       state_(io, runDir_ / "manager.state", [this] { return controlPlane_.save(); }),
       deadline_(io),
       reconcile_(io),
+      kernelWatch_(io, kernel, [this] { reconcileKernel(); }),
       startedAt_(now()) {}
 
 Manager::~Manager() = default;
@@ -78,6 +79,7 @@ Status Manager::start(Configuration configuration) {
   carryOut({}, everything());
   lastReload_ = "loaded at start";
   armReconcile();
+  kernelWatch_.start();
   return success();
 }
 
@@ -96,6 +98,7 @@ void Manager::restore() {
 void Manager::stop() {
   deadline_.cancel();
   reconcile_.cancel();
+  kernelWatch_.stop();
   health_.setTargets({});
   dataPlanes_.stop();
   state_.changed();
@@ -111,6 +114,9 @@ void Manager::saveState() {
 }
 
 Result<Changes> Manager::applyConfiguration(Configuration configuration) {
+  // N5: before anything is changed.
+  if (const Status fits = kernel_.checkRoutes(divertedRoutes(configuration)); !fits.ok())
+    return fits.error();
   return controlPlane_.apply(std::move(configuration), now());
 }
 
@@ -264,10 +270,14 @@ void Manager::armReconcile() {
   reconcile_.expires_after(kReconcileInterval);
   reconcile_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled) return;
-    publisher_.reconcile();
-    updateUnreachable();
+    reconcileKernel();
     armReconcile();
   });
+}
+
+void Manager::reconcileKernel() {
+  publisher_.reconcile();
+  updateUnreachable();
 }
 
 std::vector<SnapshotMessage> Manager::everything() const {

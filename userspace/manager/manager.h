@@ -16,6 +16,7 @@
 #include "config/load.h"
 #include "manager/health/monitor.h"
 #include "manager/kernel/kernel_state.h"
+#include "manager/kernel_watch.h"
 #include "manager/publisher.h"
 #include "manager/snapshot_server.h"
 #include "manager/state_file.h"
@@ -80,6 +81,7 @@ class Manager {
   void updateUnreachable();
   void armDeadline();
   void armReconcile();
+  void reconcileKernel();
   std::vector<SnapshotMessage> everything() const;
   Reload refuse(std::string why, std::vector<config::Diagnostic>);
 
@@ -93,6 +95,7 @@ class Manager {
   StateFile state_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer reconcile_;
+  KernelWatch kernelWatch_;
   std::function<void(const Configuration&)> onConfiguration_;
   std::map<std::string, std::string, std::less<>> ruleOfService_;  // last logged
   HealthMonitor::Unreachable unreachable_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "manager/clock.h"
 
@@ -149,6 +150,22 @@ Json serviceHealth(const Manager& manager, const ServiceView& view) {
           {"healthStatus", std::move(backends)}};
 }
 
+// What others did to weir's kernel state, newest first, and what is wrong with it now.
+static Json kernelOverview(const Publisher& publisher) {
+  Json changes = Json::array();
+  for (const auto& event : std::views::reverse(publisher.kernelEvents())) {
+    const auto ago = std::chrono::duration_cast<std::chrono::seconds>(now() - event.at);
+    changes.push_back({{"agoSec", ago.count()},
+                       {"kind", toString(event.change.kind)},
+                       {"what", event.change.what}});
+  }
+  return {{"reconciliations", publisher.counters().reconciliations},
+          {"repairs", publisher.counters().repairs},
+          {"errors", publisher.counters().kernelErrors},
+          {"warnings", publisher.kernelWarnings()},
+          {"changes", std::move(changes)}};
+}
+
 Json statusOverview(Manager& manager) {
   Json planes = Json::array();
   for (const auto& plane : manager.dataPlanes().dataPlanes())
@@ -167,6 +184,7 @@ Json statusOverview(Manager& manager) {
             {"configuration", manager.lastReload()},
             {"generation", manager.publisher().generation().value()},
             {"kernelErrors", manager.publisher().counters().kernelErrors}}},
+          {"kernel", kernelOverview(manager.publisher())},
           {"dataPlanes", std::move(planes)},
           {"services", std::move(services)}};
 }
