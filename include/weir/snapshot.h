@@ -16,6 +16,7 @@
 
 #include "weir/address.h"
 #include "weir/affinity.h"
+#include "weir/proxy_snapshot.h"
 #include "weir/result.h"
 #include "weir/types.h"
 
@@ -131,15 +132,17 @@ struct SyncEnd {
   friend bool operator==(const SyncEnd&, const SyncEnd&) = default;
 };
 
+// A data plane is sent the kinds that are for it, and takes no notice of others.
 using SnapshotMessage =
-    std::variant<NodeSnapshot, SyncBegin, ServiceSnapshot, ServiceRemoved, RulesSnapshot, SyncEnd>;
+    std::variant<NodeSnapshot, SyncBegin, ServiceSnapshot, ServiceRemoved, RulesSnapshot, SyncEnd,
+                 ProxySnapshot, ProxyServiceSnapshot, ProxyServiceRemoved, ProxyLoadReport>;
 
 // One message as bytes, beginning with the version; decode() refuses other versions, trailing
 // bytes, counts beyond the message's size and values out of range: what it accepts is consistent
-// in itself (slots and zones unique and known, weights at most 1000, prefixes without host
-// bits), and has exactly one form, so that encode(decode(bytes)) == bytes. It allocates no more
-// than a small multiple of the message's size. Messages handed to encode() must be consistent in
-// the same way.
+// in itself (slots, zones, names and fronts unique and known, weights at most 1000, prefixes
+// without host bits, fractions and capacities in their ranges), and has exactly one form, so that
+// encode(decode(bytes)) == bytes. It allocates no more than a small multiple of the message's size.
+// Messages handed to encode() must be consistent in the same way.
 std::vector<std::uint8_t> encode(const SnapshotMessage&);
 Result<SnapshotMessage> decode(std::span<const std::uint8_t>);
 

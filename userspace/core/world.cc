@@ -34,7 +34,12 @@ std::shared_ptr<const World> World::after(const SnapshotMessage& message) const 
   };
 
   std::visit(Overloaded{
-                 [](const NodeSnapshot&) {},  // not for packets
+                 // Not for packets.
+                 [](const NodeSnapshot&) {},
+                 [](const ProxySnapshot&) {},
+                 [](const ProxyServiceSnapshot&) {},
+                 [](const ProxyServiceRemoved&) {},
+                 [](const ProxyLoadReport&) {},
                  [&](const SyncBegin&) { next->heardInSync_.emplace(); },
                  [&](const ServiceSnapshot& service) {
                    put(service.id,

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// From a service's snapshot to what placement (weir/placement.h) needs to know of its groups.
+#pragma once
+
+#include <vector>
+
+#include "weir/placement.h"
+#include "weir/proxy_snapshot.h"
+
+namespace weir {
+
+// The target capacity of a group of `members` configured members, before the scaler (X4.2, X4.3).
+// Mode UTILIZATION: the limit in connections when there is one, else maxUtilization for each
+// member.
+double targetCapacity(const GroupCapacity&, std::size_t members) noexcept;
+
+// C(g), members and health of every group, in the snapshot's order. Draining members do not count.
+std::vector<PlacedGroup> placedGroups(const ProxyServiceSnapshot&);
+
+// The plan of a service as it stands.
+PlacementPlan planOf(const ProxyServiceSnapshot&, const ZoneOrder&);
+
+}  // namespace weir
