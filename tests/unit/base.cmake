@@ -3,4 +3,5 @@ target_sources(weir_unit_base PRIVATE
   base/instance_lock_test.cc
   base/journal_test.cc
   base/log_limiter_test.cc
-  base/log_test.cc)
+  base/log_test.cc
+  base/manager_link_test.cc)

@@ -1,7 +1,6 @@
 weir_test(weir_unit_engine engine/frame_reader_test.cc weir_engine nlohmann_json::nlohmann_json)
 target_sources(weir_unit_engine PRIVATE
   engine/kernel_counters_test.cc
-  engine/manager_link_test.cc
   engine/operations_test.cc
   engine/explain_test.cc
   engine/packet_path_test.cc

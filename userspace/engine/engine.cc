@@ -69,7 +69,7 @@ Status Engine::run() {
 }
 
 void Engine::connect(Time now) {
-  auto link = ManagerLink::connect(options_.runDir);
+  auto link = ManagerLink::connect(options_.runDir, "weir-engine");
   if (!link) {
     if (!std::exchange(toldAway_, true))
       log::info("waiting for the manager", {{"REASON", link.error().message}});

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/daemon_options.h"
+#include "base/manager_link.h"
 #include "base/signals.h"
-#include "engine/manager_link.h"
 #include "engine/packet_thread.h"
 #include "engine/snapshot_intake.h"
 #include "engine/stats.h"

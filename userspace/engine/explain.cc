@@ -101,6 +101,52 @@ Result<Fragment> fragmentIn(const Json& packet) {
   return Error{"'fragment' must be first or later"};
 }
 
+// What a packet's object says of one flow: the packet itself, or the one that it quotes.
+Result<Tuple> tupleIn(const Json& json) {
+  const auto source = addressIn(json, "src");
+  if (!source) return source.error();
+  const auto destination = addressIn(json, "dst");
+  if (!destination) return destination.error();
+  if (source->family() != destination->family())
+    return Error{"'src' and 'dst' must be of the same address family"};
+  const auto protocol = protocolIn(json);
+  if (!protocol) return protocol.error();
+  const auto sourcePort = portIn(json, "sport");
+  if (!sourcePort) return sourcePort.error();
+  const auto destinationPort = portIn(json, "dport");
+  if (!destinationPort) return destinationPort.error();
+  const auto fragment = fragmentIn(json);
+  if (!fragment) return fragment.error();
+
+  Tuple tuple;
+  tuple.source = *source;
+  tuple.destination = *destination;
+  tuple.protocol = *protocol;
+  if (*protocol == Protocol::tcp || *protocol == Protocol::udp) tuple.fragment = *fragment;
+  if (tuple.hasPorts()) {
+    tuple.sourcePort = *sourcePort;
+    tuple.destinationPort = *destinationPort;
+  }
+  return tuple;
+}
+
+// Makes `packet` an ICMP error about the flow in "inner", if there is one (P8.6).
+Status takeQuoted(const Json& json, Packet& packet) {
+  const auto found = json.find("inner");
+  if (found == json.end() || found->is_null()) return success();
+  const bool isIpv4 = packet.tuple.source.isIpv4();
+  if (packet.tuple.protocol != (isIpv4 ? Protocol::icmp : Protocol::icmpv6))
+    return Error{"'inner' is quoted by ICMP in IPv4 packets, by ICMPv6 in IPv6 packets"};
+  if (!found->is_object()) return Error{"'inner' must be an object"};
+  const auto quoted = tupleIn(*found);
+  if (!quoted) return Error{"in 'inner': " + quoted.error().message};
+  if (quoted->source.isIpv4() != isIpv4)
+    return Error{"'inner' must be of the family of the packet that quotes it"};
+  packet.isIcmpError = true;
+  packet.quoted = *quoted;
+  return success();
+}
+
 Json backendJson(const SnapshotBackend& backend) {
   return {{"endpoint", backend.endpoint}, {"group", backend.group}};
 }
@@ -165,33 +211,15 @@ Json setJson(const Service& service, const EligibleSet& set) {
 
 Result<Packet> packetFromJson(const Json& json) {
   if (!json.is_object()) return Error{"'packet' must be an object"};
-  const auto source = addressIn(json, "src");
-  if (!source) return source.error();
-  const auto destination = addressIn(json, "dst");
-  if (!destination) return destination.error();
-  if (source->family() != destination->family())
-    return Error{"'src' and 'dst' must be of the same address family"};
-  const auto protocol = protocolIn(json);
-  if (!protocol) return protocol.error();
-  const auto sourcePort = portIn(json, "sport");
-  if (!sourcePort) return sourcePort.error();
-  const auto destinationPort = portIn(json, "dport");
-  if (!destinationPort) return destinationPort.error();
+  const auto tuple = tupleIn(json);
+  if (!tuple) return tuple.error();
   const auto flags = flagsIn(json);
   if (!flags) return flags.error();
-  const auto fragment = fragmentIn(json);
-  if (!fragment) return fragment.error();
-
   Packet packet;
-  packet.tuple.source = *source;
-  packet.tuple.destination = *destination;
-  packet.tuple.protocol = *protocol;
-  if (*protocol == Protocol::tcp || *protocol == Protocol::udp) packet.tuple.fragment = *fragment;
-  if (packet.tuple.hasPorts()) {
-    packet.tuple.sourcePort = *sourcePort;
-    packet.tuple.destinationPort = *destinationPort;
-  }
-  if (*protocol == Protocol::tcp && *fragment == Fragment::none) packet.tcpFlags = *flags;
+  packet.tuple = *tuple;
+  if (tuple->protocol == Protocol::tcp && tuple->fragment == Fragment::none)
+    packet.tcpFlags = *flags;
+  if (const Status taken = takeQuoted(json, packet); !taken) return taken.error();
   return packet;
 }
 

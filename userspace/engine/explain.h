@@ -31,7 +31,9 @@
 namespace weir::engine {
 
 // {"src", "dst", "proto": "TCP"|"UDP"|"ICMP"|...|number, "sport", "dport", "flags": ["SYN", ...],
-// "fragment": "first"|"later"}; proto is TCP unless given. The error names the member.
+// "fragment": "first"|"later", "inner": {of these src, dst, proto, sport, dport}}; proto is TCP
+// unless given. With "inner" the packet is an ICMP error about that one (P8.6). The error names the
+// member.
 Result<Packet> packetFromJson(const nlohmann::ordered_json&);
 
 // The attributes that a key has, as members of `object`.

@@ -134,6 +134,30 @@ TEST_F(ExplainTest, ZoneOfTheClientIsNamed) {
   EXPECT_EQ(answer["backend"]["endpoint"], "10.2.0.13");
 }
 
+TEST_F(ExplainTest, P8_6_AnIcmpErrorFollowsTheConnectionItQuotes) {
+  test::pass(*world_, table_, webPacket(40000));
+  const Json known = ask(tcpPacket(40000, "[]"));
+  const Json answer = ask(R"({"src":"10.3.0.1","dst":"10.9.9.9","proto":"ICMP",
+      "inner":{"src":"10.9.9.9","dst":"10.1.0.7","sport":80,"dport":40000}})");
+  EXPECT_EQ(answer["connection"], "related");
+  EXPECT_EQ(answer["tracking"]["result"], "hit");
+  EXPECT_EQ(answer["backend"], known["backend"]);
+}
+
+TEST(PacketFromJson, P8_6_WhatCanBeQuoted) {
+  const auto complaint = [](const char* text) {
+    const auto packet = packetFromJson(Json::parse(text));
+    return packet ? std::string() : packet.error().message;
+  };
+  EXPECT_THAT(complaint(R"({"src":"10.3.0.1","dst":"10.9.9.9","proto":"TCP","inner":{}})"),
+              testing::HasSubstr("quoted by ICMP in IPv4"));
+  EXPECT_THAT(complaint(R"({"src":"10.3.0.1","dst":"10.9.9.9","proto":"ICMP","inner":{}})"),
+              testing::HasSubstr("in 'inner': 'src'"));
+  EXPECT_THAT(complaint(R"({"src":"10.3.0.1","dst":"10.9.9.9","proto":"ICMP",
+                            "inner":{"src":"fd00::1","dst":"fd00::2"}})"),
+              testing::HasSubstr("family"));
+}
+
 TEST(PacketFromJson, ReadsProtocolsByNameAndNumber) {
   const auto protocolOf = [](const char* text) {
     const auto packet = packetFromJson(

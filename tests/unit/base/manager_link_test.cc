@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine/manager_link.h"
+#include "base/manager_link.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 
 #include "support/temporary_directory.h"
 
-namespace weir::engine {
+namespace weir {
 namespace {
 
 // The manager's end.
@@ -48,26 +48,26 @@ class ManagerLinkTest : public testing::Test {
 };
 
 TEST_F(ManagerLinkTest, SaysHelloFirst) {
-  auto link = ManagerLink::connect(directory_.path());
+  auto link = ManagerLink::connect(directory_.path(), "weir-program");
   ASSERT_TRUE(link.ok()) << link.error().message;
   accept();
   const Frame hello = hear();
   EXPECT_EQ(hello.type, FrameType::hello);
   const auto text = nlohmann::json::parse(hello.payload);
-  EXPECT_EQ(text["program"], "weir-engine");
+  EXPECT_EQ(text["program"], "weir-program");
   EXPECT_EQ(text["pid"], ::getpid());
   EXPECT_TRUE(text["version"].is_string());
 }
 
 TEST_F(ManagerLinkTest, NoManagerIsAnErrorThatNamesTheSocket) {
-  const auto link = ManagerLink::connect(directory_.path() / "none");
+  const auto link = ManagerLink::connect(directory_.path() / "none", "weir-program");
   ASSERT_FALSE(link.ok());
   EXPECT_NE(link.error().message.find("snapshots.sock"), std::string::npos);
-  EXPECT_FALSE(ManagerLink::connect(std::string(200, 'x')).ok());
+  EXPECT_FALSE(ManagerLink::connect(std::string(200, 'x'), "weir-program").ok());
 }
 
 TEST_F(ManagerLinkTest, GivesAllWholeFramesThenTheEnd) {
-  auto link = ManagerLink::connect(directory_.path());
+  auto link = ManagerLink::connect(directory_.path(), "weir-program");
   accept();
   say(serialize(textFrame(FrameType::request, 1, "{}")));
   say(serialize(textFrame(FrameType::request, 2, "{}")));
@@ -80,7 +80,7 @@ TEST_F(ManagerLinkTest, GivesAllWholeFramesThenTheEnd) {
 }
 
 TEST_F(ManagerLinkTest, NothingThereIsNoError) {
-  auto link = ManagerLink::connect(directory_.path());
+  auto link = ManagerLink::connect(directory_.path(), "weir-program");
   accept();
   const auto frames = link->receive();
   ASSERT_TRUE(frames.ok());
@@ -88,14 +88,14 @@ TEST_F(ManagerLinkTest, NothingThereIsNoError) {
 }
 
 TEST_F(ManagerLinkTest, GarbageEndsTheConnection) {
-  auto link = ManagerLink::connect(directory_.path());
+  auto link = ManagerLink::connect(directory_.path(), "weir-program");
   accept();
   say(std::vector<std::uint8_t>(100, 0xff));
   EXPECT_FALSE(link->receive().ok());
 }
 
 TEST_F(ManagerLinkTest, LargeAnswerWaitsForItsReader) {
-  auto link = ManagerLink::connect(directory_.path());
+  auto link = ManagerLink::connect(directory_.path(), "weir-program");
   accept();
   hear();
   const std::string text(8u << 20, 'x');
@@ -119,7 +119,7 @@ TEST_F(ManagerLinkTest, LargeAnswerWaitsForItsReader) {
 }
 
 TEST_F(ManagerLinkTest, ManagerThatNeverReadsIsGivenUp) {
-  auto link = ManagerLink::connect(directory_.path());
+  auto link = ManagerLink::connect(directory_.path(), "weir-program");
   accept();
   const std::string text(32u << 20, 'x');
   Status status = success();
@@ -132,4 +132,4 @@ TEST_F(ManagerLinkTest, ManagerThatNeverReadsIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace weir::engine
+}  // namespace weir

@@ -5,20 +5,22 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/channel.h"
 #include "base/fd.h"
 #include "weir/result.h"
 
-namespace weir::engine {
+namespace weir {
 
 // A connection to the manager: frames in, frames out, never blocking. A connection ends with an
 // error from receive() or flush(); make a new one then.
 class ManagerLink {
  public:
-  // Connects to "<runDir>/snapshots.sock" and sends hello. Fails while the manager is away.
-  static Result<ManagerLink> connect(const std::filesystem::path& runDir);
+  // Connects to "<runDir>/snapshots.sock" and says hello as `program` ("weir-engine"). Fails while
+  // the manager is away.
+  static Result<ManagerLink> connect(const std::filesystem::path& runDir, std::string_view program);
 
   int fd() const noexcept { return fd_.get(); }
   bool wantsToWrite() const noexcept { return sent_ < output_.size(); }
@@ -46,4 +48,4 @@ class ManagerLink {
 // A frame whose payload is JSON text.
 Frame textFrame(FrameType, std::uint32_t request, const std::string& json);
 
-}  // namespace weir::engine
+}  // namespace weir

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine/manager_link.h"
+#include "base/manager_link.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace weir::engine {
+namespace weir {
 
 namespace {
 
@@ -21,7 +21,8 @@ Frame textFrame(FrameType type, std::uint32_t request, const std::string& json) 
   return {type, request, std::vector<std::uint8_t>(json.begin(), json.end())};
 }
 
-Result<ManagerLink> ManagerLink::connect(const std::filesystem::path& runDir) {
+Result<ManagerLink> ManagerLink::connect(const std::filesystem::path& runDir,
+                                         std::string_view program) {
   const std::string path = (runDir / "snapshots.sock").string();
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -34,7 +35,7 @@ Result<ManagerLink> ManagerLink::connect(const std::filesystem::path& runDir) {
     return Error{fmt::format("cannot connect to {}: {}", path, std::strerror(errno))};
   ManagerLink link(std::move(fd));
   link.send(textFrame(FrameType::hello, 0,
-                      fmt::format(R"({{"program":"weir-engine","pid":{},"version":"{}"}})",
+                      fmt::format(R"({{"program":"{}","pid":{},"version":"{}"}})", program,
                                   ::getpid(), WEIR_VERSION)));
   if (Status status = link.flush(); !status) return status.error();
   return link;
@@ -90,4 +91,4 @@ Status ManagerLink::flush() {
   return success();
 }
 
-}  // namespace weir::engine
+}  // namespace weir
