@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include "base/log.h"
@@ -85,12 +84,6 @@ class Turn {
 };
 
 }  // namespace
-
-Time bootTime() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return Time(std::chrono::milliseconds(now.tv_sec * 1000 + now.tv_nsec / 1'000'000));
-}
 
 PacketThread::PacketThread(Queue queue, const WorldCell& world, TrackingTable& table,
                            std::uint32_t fwmarkMask)

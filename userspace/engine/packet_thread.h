@@ -6,15 +6,13 @@
 #include <memory>
 #include <thread>
 
+#include "base/boot_time.h"
 #include "engine/counters.h"
 #include "engine/queue.h"
 #include "engine/world_cell.h"
 #include "weir/tracking_table.h"
 
 namespace weir::engine {
-
-// Milliseconds since boot, time asleep included.
-Time bootTime() noexcept;
 
 // One queue and the thread that serves it: receive, decide, send, until it is told to stop. It
 // survives every error of its socket: a queue that fails for good is bound anew.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "manager/clock.h"
+#include "base/boot_time.h"
 
 #include <time.h>
 
-namespace weir::manager {
+namespace weir {
 
-Time now() noexcept {
+Time bootTime() noexcept {
   timespec value{};
   ::clock_gettime(CLOCK_BOOTTIME, &value);
   return Time(std::chrono::duration_cast<Clock::duration>(std::chrono::seconds(value.tv_sec) +
                                                           std::chrono::nanoseconds(value.tv_nsec)));
 }
 
-}  // namespace weir::manager
+}  // namespace weir
