@@ -16,14 +16,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "weir/proxy_model.h"
+#include "weir/proxy_snapshot.h"
 
 namespace weir {
 
@@ -32,16 +35,17 @@ namespace weir {
 // name.
 class ZoneOrder {
  public:
-  struct Zone {
-    std::string name;
-    std::string region;
-  };
+  using Zone = ProxyZone;
   // Milliseconds by name of a zone or a region; `configured` wins over `measured`. A region without
   // a distance of its own is as far as the nearest of its zones.
   ZoneOrder(const Zone& node, std::vector<Zone> zones,
             const std::map<std::string, double>& configured,
             const std::map<std::string, double>& measured);
+  // An order that was decided elsewhere; without distances.
+  ZoneOrder(const Zone& node, std::span<const Zone> nearestFirst);
 
+  // All zones, those of a region together.
+  std::vector<Zone> nearestFirst() const;
   // Both from 0; what is not known comes after everything.
   std::size_t regionRank(const std::string& region) const;
   std::size_t zoneRank(const std::string& region, const std::string& zone) const;
@@ -74,8 +78,10 @@ struct PlacementPlan {
     bool allowed = false;       // isolation lets it serve (S5)
   };
   struct Stage {
+    enum class Kind : std::uint8_t { preferred, byAlgorithm, overfilling };
     std::vector<std::size_t> groups;  // indices; only allowed ones of usable capacity
     double level = 1;                 // fill to which they rise; infinity: overfilling
+    Kind kind = Kind::byAlgorithm;
   };
   std::vector<Group> groups;
   std::vector<Stage> stages;  // empty: nothing can be served (S3.3)
@@ -96,14 +102,33 @@ class GroupPicker {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   // The group of the next connection: in the first stage that is not full, the least filled group,
   // among equals the first. kNone: nothing can be served. Does not count it.
-  std::size_t pick() const noexcept;
+  std::size_t pick() const noexcept {
+    return pick([](std::size_t) { return true; }).group;
+  }
+  // The same among the groups that `accepts(group)`; each that it does not costs a step.
+  struct Choice {
+    std::size_t group = kNone;
+    const PlacementPlan::Stage* stage = nullptr;
+  };
+  template <class Accepts>
+  Choice pick(Accepts accepts) const {
+    for (const std::size_t stage : open_) {
+      const PlacementPlan::Stage& planned = plan_.stages[stage];
+      for (const auto& [fill, group] : byFill_[stage]) {
+        if (fill >= planned.level) break;
+        if (accepts(group)) return {group, &planned};
+      }
+    }
+    return {};
+  }
   // A group's load is now `load`.
   void setLoad(std::size_t group, double load);
   double load(std::size_t group) const { return loads_.at(group); }
+  // Only of a group of usable capacity.
+  double fill(std::size_t group) const { return loads_[group] / plan_.groups[group].usable; }
   const PlacementPlan& plan() const noexcept { return plan_; }
 
  private:
-  double fill(std::size_t group) const { return loads_[group] / plan_.groups[group].usable; }
   bool isFull(std::size_t stage) const;
 
   PlacementPlan plan_;
@@ -131,13 +156,21 @@ class CapacityDrain {
   };
   // The groups of a service as they are at `now` (never falling). Names of drained ones.
   const std::set<std::string>& update(const std::vector<Group>&, Seconds now);
-  const std::set<std::string>& drained() const noexcept { return drained_; }
+  const std::set<std::string>& drained() const noexcept { return memory_.drained; }
   // When update() may undrain a group although nothing changes; infinity: never.
   Seconds nextDeadline() const noexcept;
 
+  // What it keeps, for a successor.
+  struct Memory {
+    std::set<std::string> drained;
+    std::map<std::string, Seconds> healthySince;  // of drained groups that are well enough
+  };
+  const Memory& memory() const noexcept { return memory_; }
+  CapacityDrain() = default;
+  explicit CapacityDrain(Memory memory) : memory_(std::move(memory)) {}
+
  private:
-  std::set<std::string> drained_;
-  std::map<std::string, Seconds> healthySince_;  // of drained groups that are well enough
+  Memory memory_;
 };
 
 }  // namespace weir

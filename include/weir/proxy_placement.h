@@ -3,6 +3,7 @@
 // From a service's snapshot to what placement (weir/placement.h) needs to know of its groups.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "weir/placement.h"
@@ -15,7 +16,12 @@ namespace weir {
 // member.
 double targetCapacity(const GroupCapacity&, std::size_t members) noexcept;
 
-// C(g), members and health of every group, in the snapshot's order. Draining members do not count.
+// Has it a limit in connections, also beside maxUtilization?
+bool limitsConnections(const GroupCapacity&) noexcept;
+
+// C(g), members and health. Draining members do not count.
+PlacedGroup placedGroup(const ProxyGroup&);
+// Of every group, in the snapshot's order.
 std::vector<PlacedGroup> placedGroups(const ProxyServiceSnapshot&);
 
 // The plan of a service as it stands.

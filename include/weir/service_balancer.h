@@ -18,8 +18,9 @@
 // clients per service, those seen longest ago forgotten first. It gets the client again while it is
 // healthy, neither it nor its group is full, and the policy lets the group serve; so a client stays
 // where it is while load moves new clients to other groups. Otherwise placement chooses the group,
-// and the hash of the affinity's key the member: by MAGLEV or RING_HASH as configured, else MAGLEV,
-// so that nodes that never saw the client, and a restarted one, mostly agree with the others.
+// and the locality policy the member: MAGLEV, the default with affinity, and RING_HASH by the hash
+// of the affinity's key, so that nodes that never saw the client, and one that was restarted,
+// mostly agree with the others.
 #pragma once
 
 #include <cstddef>

@@ -23,13 +23,13 @@ const std::set<std::string>& CapacityDrain::update(const std::vector<Group>& gro
   for (const Group& group : groups) {
     if (group.zeroCapacity) continue;
     const double share = healthyShare(group);
-    if (!drained_.contains(group.name)) {
+    if (!memory_.drained.contains(group.name)) {
       if (share < kDrainBelow) candidates.emplace_back(share, group.name);
       continue;
     }
     if (share >= kUndrainFrom) {
-      const auto known = healthySince_.find(group.name);
-      const Seconds since = known == healthySince_.end() ? now : known->second;
+      const auto known = memory_.healthySince.find(group.name);
+      const Seconds since = known == memory_.healthySince.end() ? now : known->second;
       if (now - since >= kHealthyFor) continue;  // S4.3: its capacity is back
       healthySince[group.name] = since;
     }
@@ -41,14 +41,13 @@ const std::set<std::string>& CapacityDrain::update(const std::vector<Group>& gro
     if (withIt >= kMostOfGroups * static_cast<double>(groups.size())) break;
     stillDrained.insert(name);
   }
-  drained_ = std::move(stillDrained);
-  healthySince_ = std::move(healthySince);
-  return drained_;
+  memory_ = {std::move(stillDrained), std::move(healthySince)};
+  return memory_.drained;
 }
 
 CapacityDrain::Seconds CapacityDrain::nextDeadline() const noexcept {
   Seconds next = std::numeric_limits<Seconds>::infinity();
-  for (const auto& [name, since] : healthySince_) next = std::min(next, since + kHealthyFor);
+  for (const auto& [name, since] : memory_.healthySince) next = std::min(next, since + kHealthyFor);
   return next;
 }
 

@@ -43,11 +43,13 @@ using Ranks = std::map<std::size_t, std::vector<std::size_t>>;
 
 class Stages {
  public:
+  using Kind = PlacementPlan::Stage::Kind;
+
   Stages(const std::vector<PlacedGroup>& groups, const ZoneOrder& order, PlacementPlan& plan)
       : groups_(groups), order_(order), plan_(plan) {}
 
   void preferred() {
-    for (const auto& [rank, members] : zones(preferredOnes(true))) add(members, 1);
+    for (const auto& [rank, members] : zones(preferredOnes(true))) add(members, 1, Kind::preferred);
   }
   void others(LbAlgorithm algorithm) {
     const auto rest = preferredOnes(false);
@@ -74,12 +76,12 @@ class Stages {
     const auto rest = preferredOnes(false);
     all.insert(all.end(), rest.begin(), rest.end());
     std::sort(all.begin(), all.end());
-    add(all, kNoLimit);
+    add(all, kNoLimit, Kind::overfilling);
   }
 
  private:
-  void add(const std::vector<std::size_t>& members, double level) {
-    if (!members.empty()) plan_.stages.push_back({members, level});
+  void add(const std::vector<std::size_t>& members, double level, Kind kind = Kind::byAlgorithm) {
+    if (!members.empty()) plan_.stages.push_back({members, level, kind});
   }
   // Those that can serve.
   std::vector<std::size_t> preferredOnes(bool preferred) const {
@@ -184,10 +186,6 @@ GroupPicker::GroupPicker(PlacementPlan plan, std::vector<double> loads)
 
 bool GroupPicker::isFull(std::size_t stage) const {
   return byFill_[stage].begin()->first >= plan_.stages[stage].level;
-}
-
-std::size_t GroupPicker::pick() const noexcept {
-  return open_.empty() ? kNone : byFill_[*open_.begin()].begin()->second;
 }
 
 void GroupPicker::setLoad(std::size_t group, double load) {

@@ -45,6 +45,19 @@ ZoneOrder::ZoneOrder(const Zone& node, std::vector<Zone> zones,
     zones_.try_emplace({zones[i].region, zones[i].name}, i);
 }
 
+ZoneOrder::ZoneOrder(const Zone& node, std::span<const Zone> nearestFirst) : node_(node) {
+  for (const Zone& zone : nearestFirst) {
+    regions_.try_emplace(zone.region, regions_.size());
+    zones_.try_emplace({zone.region, zone.name}, zones_.size());
+  }
+}
+
+std::vector<ZoneOrder::Zone> ZoneOrder::nearestFirst() const {
+  std::vector<Zone> zones(zones_.size());
+  for (const auto& [key, rank] : zones_) zones[rank] = {key.second, key.first};
+  return zones;
+}
+
 std::size_t ZoneOrder::regionRank(const std::string& region) const {
   const auto found = regions_.find(region);
   return found == regions_.end() ? regions_.size() : found->second;
