@@ -1,13 +1,19 @@
 weir_test(weir_unit_kernel kernel/rule_tree_test.cc weir_kernel weir_core)
 target_sources(weir_unit_kernel PRIVATE
+  kernel/change_log_test.cc
+  kernel/connected_test.cc
   kernel/divert_test.cc
+  kernel/event_filter_test.cc
   kernel/fake_kernel_state_test.cc
   kernel/next_hop_test.cc)
 
 # Against the real kernel, in network namespaces of its own: needs root.
 add_executable(weir_lab_kernel
   ../lab/kernel/diversion_test.cc
+  ../lab/kernel/events_test.cc
   ../lab/kernel/namespace.cc
+  ../lab/kernel/neighbour_test.cc
+  ../lab/kernel/next_hop_test.cc
   ../lab/kernel/repair_test.cc
   ../lab/kernel/routing_test.cc
   ../lab/kernel/scale_test.cc)

@@ -13,18 +13,11 @@
 namespace weir::manager {
 namespace {
 
-constexpr char kNoun[] = "neighbour entry";
+constexpr char kNoun[] = "neighbour";
 constexpr std::chrono::milliseconds kPollInterval{2};
 
 std::string nameOf(const NeighbourKey& key) {
   return fmt::format("{} on {}", key.address.toString(), interfaceName(key.interface));
-}
-
-// Kept by somebody else, or for ever.
-bool isOthers(const Neighbour& neighbour, std::uint8_t protocol) {
-  if ((neighbour.state & (NUD_PERMANENT | NUD_NOARP)) != 0) return true;
-  return neighbour.protocol != protocol &&
-         (neighbour.managed() || (neighbour.flags & NTF_EXT_LEARNED) != 0);
 }
 
 }  // namespace
@@ -72,6 +65,13 @@ void Neighbours::learn(const Table& table) {
   }
 }
 
+// Kept by somebody else, or for ever.
+bool Neighbours::isOthers(const Neighbour& neighbour, std::uint8_t protocol) const {
+  if ((neighbour.state & (NUD_PERMANENT | NUD_NOARP)) != 0) return true;
+  return !isOurs(neighbour, protocol) &&
+         (neighbour.managed() || (neighbour.flags & NTF_EXT_LEARNED) != 0);
+}
+
 bool Neighbours::isKept(const Neighbour& neighbour, std::uint8_t protocol) const {
   return neighbour.protocol == protocol && (neighbour.managed() || !managedSupported_);
 }
@@ -85,7 +85,7 @@ Status Neighbours::addMissing(const Table& table, std::uint8_t protocol, ChangeL
     if (there && (isOthers(found->second, protocol) || isKept(found->second, protocol))) continue;
     if (!ours_.insert(key).second) {
       log.note(KernelChange::Kind::restored, kNoun, nameOf(key));
-    } else if (there && found->second.protocol != protocol && found->second.valid()) {
+    } else if (there && !isOurs(found->second, protocol) && found->second.valid()) {
       before_.insert(key);
     }
     addKeptNeighbour(messages, key, protocol);
@@ -98,7 +98,7 @@ Status Neighbours::removeOthers(const std::set<NeighbourKey>& wanted, const Tabl
                                 std::uint8_t protocol, ChangeLog& log) {
   Messages messages;
   for (const auto& [key, neighbour] : table) {
-    if (neighbour.protocol != protocol || wanted.contains(key)) continue;
+    if (!isOurs(neighbour, protocol) || wanted.contains(key)) continue;
     if (ours_.erase(key) == 0)
       log.note(compared_ ? KernelChange::Kind::removed : KernelChange::Kind::cleaned, kNoun,
                nameOf(key));

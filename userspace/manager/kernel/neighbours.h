@@ -33,6 +33,8 @@ class Neighbours {
 
   explicit Neighbours(Netlink& netlink) : netlink_(netlink) {}
 
+  // Protocol numbers of earlier wishes and runs: their entries are ours too, and become so.
+  void setFormer(std::set<std::uint8_t> protocols) { former_ = std::move(protocols); }
   // Entries for all of `wanted`; with removeOld no others of ours. Looks at the table again when it
   // has added some, for at most kFirstWait until those of `awaited` are resolved.
   Status converge(const std::set<NeighbourKey>& wanted, const std::set<NeighbourKey>& awaited,
@@ -62,6 +64,10 @@ class Neighbours {
   const Known* known(const NeighbourKey&) const;
   Result<Table> read();
   void learn(const Table&);
+  bool isOurs(const Neighbour& neighbour, std::uint8_t protocol) const {
+    return neighbour.protocol == protocol || former_.contains(neighbour.protocol);
+  }
+  bool isOthers(const Neighbour&, std::uint8_t protocol) const;
   bool isKept(const Neighbour&, std::uint8_t protocol) const;
   Status addMissing(const Table&, std::uint8_t protocol, ChangeLog&, bool& added);
   Status removeOthers(const std::set<NeighbourKey>& wanted, const Table&, std::uint8_t protocol,
@@ -74,6 +80,7 @@ class Neighbours {
   std::set<NeighbourKey> ours_;
   // Ordinary entries that were there before ours.
   std::set<NeighbourKey> before_;
+  std::set<std::uint8_t> former_;
   bool compared_ = false;
   bool managedSupported_ = true;  // until an entry shows otherwise
   std::map<NeighbourKey, std::chrono::steady_clock::time_point> asked_;

@@ -63,6 +63,9 @@ Status NetlinkKernelState::convergeNeighbours(const NextHops& nextHops) {
   for (const Address& address : wish_.appliances)
     if (const NextHop& hop = nextHops.at(address); hop.interface != 0 && hop.resolves)
       awaited.insert({hop.interface, address});
+  std::set<std::uint8_t> former;
+  for (const RoutingOwnership& own : former_) former.insert(own.routeProtocol);
+  neighbours_.setFormer(std::move(former));
   return neighbours_.converge(wanted, awaited, wish_.routeProtocol, prune_, log_);
 }
 
@@ -103,8 +106,6 @@ Status NetlinkKernelState::removeFormer() {
               fmt::format("ruleBase {}, tableBase {}, routeProtocol {}", own.ruleBase,
                           own.tableBase, own.routeProtocol));
     keepFirst(status, removeRouting(route_, own, lastRouting_));
-    if (own.routeProtocol != wish_.routeProtocol)
-      keepFirst(status, neighbours_.removeAll(own.routeProtocol));
   }
   if (status) former_.clear();
   return status;
