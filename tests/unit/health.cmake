@@ -2,6 +2,9 @@ if(TARGET weir_health)
   weir_test(weir_unit_health manager/probe_test.cc weir_health weir_base weir_core)
   target_sources(weir_unit_health PRIVATE
     manager/answer_test.cc
+    manager/dialogue_test.cc
+    manager/grpc_message_test.cc
+    manager/load_metrics_test.cc
     manager/monitor_test.cc
     manager/schedule_test.cc)
   target_link_libraries(weir_unit_health PRIVATE fmt::fmt)

@@ -8,7 +8,6 @@
 //                                   COUNT backends (127.1.0.1 and on) monitored with the first
 //                                   health check, and one with each further one; at the end a JSON
 //                                   object with what that took and found
-#include <fmt/format.h>
 #include <time.h>
 
 #include <boost/asio/io_context.hpp>
@@ -89,8 +88,8 @@ void probeOnce(const std::vector<HealthCheck>& checks) {
   const auto begun = std::chrono::steady_clock::now();
   for (const auto& check : checks) {
     // The probe's owner ends it when its time is over, as in the manager.
-    auto& timer =
-        timers.emplace_back(std::make_unique<boost::asio::steady_timer>(io, check.timeout));
+    timers.push_back(std::make_unique<boost::asio::steady_timer>(io, check.timeout));
+    auto* const timer = timers.back().get();
     const auto tell = [&, begun](const Outcome& outcome) {
       const auto duration =
           std::chrono::duration_cast<Microseconds>(std::chrono::steady_clock::now() - begun);
@@ -98,11 +97,14 @@ void probeOnce(const std::vector<HealthCheck>& checks) {
     };
     timer->async_wait([&, tell](const boost::system::error_code& cancelled) {
       if (cancelled) return;
-      running.erase(check.name);
-      tell(notAnswered(fmt::format("no answer within {} s", check.timeout.count())));
+      const auto found = running.find(check.name);
+      if (found == running.end()) return;  // its verdict came while this was on its way
+      const Outcome outcome = timedOut(*found->second, check);
+      running.erase(found);
+      tell(outcome);
     });
     running[check.name] = startProbe({io, tls}, targetOf(check, Address::ipv4(kLoopback)),
-                                     [&, tell](const Outcome& outcome) {
+                                     [&, timer, tell](const Outcome& outcome) {
                                        timer->cancel();
                                        running.erase(check.name);
                                        tell(outcome);

@@ -25,6 +25,14 @@ class Monitoring : public testing::Test {
     target.check = std::make_shared<const HealthCheck>(check);
     target.address = *Address::parse(address);
     target.port = port;
+    target.services = {"shop", "web"};
+    return target;
+  }
+  // The same target with an HTTP check.
+  static ProbeTarget overHttp(ProbeTarget target) {
+    HealthCheck check = *target.check;
+    check.type = HealthCheck::Type::http;
+    target.check = std::make_shared<const HealthCheck>(check);
     return target;
   }
   Health reported(const std::string& endpoint) {
@@ -35,10 +43,13 @@ class Monitoring : public testing::Test {
   boost::asio::io_context io_;
   std::map<EndpointRef, Health> states_;
   std::vector<std::size_t> reportSizes_;
+  std::vector<HealthMonitor::UtilizationUpdate> utilizations_;
   Health known_ = Health::unknown;
   HealthMonitor monitor_{io_, [this](const EndpointRef&) { return known_; },
                          [this](HealthMonitor::Report report) {
                            reportSizes_.push_back(report.health.size());
+                           for (const auto& update : report.utilizations)
+                             utilizations_.push_back(update);
                            for (const auto& update : report.health)
                              states_[update.endpoint] = update.health;
                          }};
@@ -100,6 +111,67 @@ TEST_F(Monitoring, H10_ASilentBackendTimesOut) {
   EXPECT_THAT(monitor_.reason({"g", "a"}), testing::HasSubstr("no answer within 1 s"));
 }
 
+TEST_F(Monitoring, H13_EveryReadingOfTheLoadIsReportedWithItsTime) {
+  std::atomic<int> asked{0};
+  LittleServer loaded([&](int fd) {
+    receiveUntil(fd, "\r\n\r\n");
+    // The second answer has nothing to say of its load.
+    sendText(fd, ++asked == 2 ? "HTTP/1.1 200 OK\r\n\r\n"
+                              : "HTTP/1.1 200 OK\r\n"
+                                "endpoint-load-metrics: TEXT cpu_utilization=0.4\r\n\r\n");
+  });
+  monitor_.setTargets({overHttp(target("a", loaded.port()))});
+  runUntil(io_, [&] { return utilizations_.size() == 2; });
+  EXPECT_GE(asked, 3);
+  for (const auto& update : utilizations_) {
+    EXPECT_EQ(update.endpoint, (EndpointRef{"g", "a"}));
+    EXPECT_EQ(update.utilization.value, 0.4);
+  }
+  EXPECT_GE(utilizations_[1].utilization.at - utilizations_[0].utilization.at,
+            Clock::duration(std::chrono::milliseconds(1500)));
+}
+
+TEST_F(Monitoring, S1_RoundTripsAreMeasured) {
+  LittleServer fine([](int) {});
+  EXPECT_FALSE(monitor_.roundTrip({"g", "a"}));
+  monitor_.setTargets({target("a", fine.port()), target("b", LittleServer([](int) {}).port())});
+  runUntil(io_,
+           [&] { return monitor_.counters().succeeded > 0 && monitor_.counters().failed > 0; });
+  ASSERT_TRUE(monitor_.roundTrip({"g", "a"}));
+  EXPECT_LT(*monitor_.roundTrip({"g", "a"}), std::chrono::seconds(1));
+  EXPECT_FALSE(monitor_.roundTrip({"g", "b"}));  // refused: no connection came up
+}
+
+TEST_F(Monitoring, DurationsAreKeptForEachServiceThatIsProbed) {
+  LittleServer fine([](int) {});
+  ProbeTarget other = target("b", LittleServer([](int) {}).port());
+  other.services = {"web"};
+  monitor_.setTargets({target("a", fine.port()), other});
+  runUntil(io_,
+           [&] { return monitor_.counters().succeeded > 0 && monitor_.counters().failed > 0; });
+  const auto& durations = monitor_.durations();
+  ASSERT_EQ(durations.size(), 2u);
+  EXPECT_GT(durations.at("shop").succeeded.count(), 0u);
+  EXPECT_EQ(durations.at("shop").failed.count(), 0u);
+  EXPECT_GT(durations.at("web").succeeded.count(), 0u);
+  EXPECT_GT(durations.at("web").failed.count(), 0u);
+  EXPECT_GT(durations.at("web").succeeded.sum().count(), 0);
+  monitor_.setTargets({other});
+  EXPECT_EQ(monitor_.durations().count("shop"), 0u);
+}
+
+TEST(Durations, BucketsHaveInclusiveUpperBounds) {
+  DurationHistogram histogram;
+  histogram.add(std::chrono::microseconds(250));
+  histogram.add(std::chrono::microseconds(251));
+  histogram.add(std::chrono::seconds(300));
+  EXPECT_EQ(histogram.counts().front(), 1u);
+  EXPECT_EQ(histogram.counts()[1], 1u);
+  EXPECT_EQ(histogram.counts().back(), 1u);
+  EXPECT_EQ(histogram.count(), 3u);
+  EXPECT_EQ(histogram.sum(), std::chrono::microseconds(300'000'501));
+}
+
 TEST(ProbeTargets, H9_VirtualAddressesWithTheBackendsMark) {
   Configuration configuration;
   HealthCheck check;
@@ -119,7 +191,7 @@ TEST(ProbeTargets, H9_VirtualAddressesWithTheBackendsMark) {
   }
   ControlPlane plane;
   ASSERT_TRUE(plane.apply(configuration, at(0)).ok());
-  // Two backends at two IPv4 addresses; none has an IPv6 address.
+  // Two backends at two IPv4 addresses, for one service; none has an IPv6 address.
   auto targets = probeTargets(plane);
   ASSERT_EQ(targets.size(), 4u);
   const auto routes = plane.routes();
@@ -140,6 +212,23 @@ TEST(ProbeTargets, H9_VirtualAddressesWithTheBackendsMark) {
 
   ASSERT_TRUE(plane.drain("web", "10.2.0.11", std::nullopt, at(2)).ok());
   EXPECT_EQ(probeTargets(plane).size(), 1u);
+}
+
+TEST(ProbeTargets, ABackendOfTwoServicesIsProbedOnceForBoth) {
+  Configuration configuration;
+  HealthCheck check;
+  check.name = "hc";
+  check.target = HealthCheck::Target::endpoint;
+  configuration.healthChecks.push_back(check);
+  configuration.groups.push_back(group("g", {"10.2.0.11"}));
+  configuration.services.push_back(service("web", {{"g", false}}));
+  configuration.services.push_back(service("shop", {{"g", false}}));
+  for (auto& service : configuration.services) service.healthCheck = "hc";
+  ControlPlane plane;
+  ASSERT_TRUE(plane.apply(configuration, at(0)).ok());
+  const auto targets = probeTargets(plane);
+  ASSERT_EQ(targets.size(), 1u);
+  EXPECT_EQ(targets[0].services, (std::vector<std::string>{"shop", "web"}));
 }
 
 }  // namespace

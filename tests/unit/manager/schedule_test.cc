@@ -47,12 +47,23 @@ TEST(Schedule, H2_ALongIntervalDoesNotLeaveANewTargetUnknown) {
   }
 }
 
+TEST(Schedule, H2_AProbeThatTimesOutAfterAllOfTheIntervalDelaysTheNextByNoMoreThanItMust) {
+  Time start = nextStart(Time(seconds(10)), Time(seconds(10)), "a", seconds(1));
+  const Time first = start;
+  int starts = 0;
+  for (; start - first < Clock::duration(seconds(100)); ++starts)
+    start = nextStart(start, start + milliseconds(1003), "a", seconds(1));
+  EXPECT_GE(starts, 98);
+}
+
 TEST(Schedule, StartsThatWereMissedAreNotMadeUpFor) {
   const Time start = nextStart(Time(seconds(10)), Time(seconds(10)), "a", seconds(1));
   const Time late = start + seconds(100) + milliseconds(1);
   const Time next = nextStart(start, late, "a", seconds(1));
-  EXPECT_GT(next, late);
+  EXPECT_GE(next, late);
   EXPECT_LE(next - late, Clock::duration(seconds(1)));
+  // One, once: the start after it is at its time again.
+  EXPECT_EQ(nextStart(next, next, "a", seconds(1)), start + seconds(101));
 }
 
 }  // namespace

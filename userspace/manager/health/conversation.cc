@@ -94,6 +94,10 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
     close();
   }
 
+  const std::optional<std::chrono::microseconds>& connectTime() const noexcept {
+    return connectTime_;
+  }
+
  private:
   enum class Phase : std::uint8_t { header, handshake, dialogue };
 
@@ -260,6 +264,9 @@ class Running : public Probe {
   explicit Running(std::shared_ptr<Conversation> conversation)
       : conversation_(std::move(conversation)) {}
   ~Running() override { conversation_->cancel(); }
+  std::optional<std::chrono::microseconds> connectTime() const override {
+    return conversation_->connectTime();
+  }
 
  private:
   std::shared_ptr<Conversation> conversation_;

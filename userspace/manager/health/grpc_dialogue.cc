@@ -34,8 +34,7 @@ GrpcDialogue::GrpcDialogue(const GrpcRequest& request)
                 {":path", "/grpc.health.v1.Health/Check"},
                 {"te", "trailers"},
                 {"content-type", "application/grpc"},
-                {"user-agent", "weir-health-check"},
-                {"grpc-timeout", fmt::format("{}S", request.timeout.count())}},
+                {"user-agent", "weir-health-check"}},
                grpcFrame(healthCheckRequest(request.service))},
               *this) {}
 

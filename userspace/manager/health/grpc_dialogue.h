@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #pragma once
 
-#include <chrono>
-
 #include "manager/health/dialogue.h"
 #include "manager/health/http2_stream.h"
 
@@ -12,10 +10,11 @@ struct GrpcRequest {
   std::string authority;
   std::string service;  // may be empty: the server as a whole
   bool tls = false;
-  std::chrono::seconds timeout{5};  // told to the server
 };
 
-// H6: a call of grpc.health.v1.Health/Check, answered with status OK and SERVING.
+// H6: a call of grpc.health.v1.Health/Check, answered with status OK and SERVING. The server is not
+// told of a deadline: it would answer DEADLINE_EXCEEDED in the moment in which the probe times out,
+// and now this state, now the other would be first.
 class GrpcDialogue : public Dialogue, private Http2Stream::Listener {
  public:
   // A HealthCheckResponse has 2 bytes; fields of later versions have room too.

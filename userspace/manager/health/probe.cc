@@ -87,7 +87,7 @@ Plan http2Plan(const ProbeTarget& target) {
 
 Plan grpcPlan(const ProbeTarget& target, bool tls) {
   const HealthCheck& check = *target.check;
-  const GrpcRequest request{target.destination(), check.grpcServiceName, tls, check.timeout};
+  const GrpcRequest request{target.destination(), check.grpcServiceName, tls};
   return {std::make_unique<GrpcDialogue>(request), tls, tls ? Alpn::http2 : Alpn::none};
 }
 
@@ -112,6 +112,15 @@ Plan planOf(const ProbeTarget& target) {
 }
 
 }  // namespace
+
+Outcome timedOut(const Probe& probe, const HealthCheck& check) {
+  Outcome outcome = notAnswered(fmt::format(
+      "no {} within {} s", probe.connectTime() ? "answer" : "connection", check.timeout.count()));
+  outcome.connectTime = probe.connectTime();
+  if (carriesWeight(check.type))
+    outcome.weight = ReportedWeight{ReportedWeight::Kind::unavailable, 0};
+  return outcome;
+}
 
 std::unique_ptr<Probe> startProbe(ProbeContext context, const ProbeTarget& target, ProbeDone done) {
   return startConversation(context, target, planOf(target), std::move(done));

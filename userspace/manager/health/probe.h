@@ -5,9 +5,11 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,8 @@ struct ProbeTarget {
 class Probe {
  public:
   virtual ~Probe() = default;
+  // How long the connection took to come up; nullopt: it has not, so far.
+  virtual std::optional<std::chrono::microseconds> connectTime() const = 0;
 };
 using ProbeDone = std::function<void(Outcome)>;
 
@@ -51,6 +55,9 @@ std::string_view toString(HealthCheck::Type) noexcept;  // as in the configurati
 
 // Do answers to checks of this type carry a weight (P9.1)?
 bool carriesWeight(HealthCheck::Type) noexcept;
+
+// The outcome of a probe that is still running when its time is over.
+Outcome timedOut(const Probe&, const HealthCheck&);
 
 // Starts a probe. `done` is called from the event loop, never from here. The
 // callback may destroy the probe.

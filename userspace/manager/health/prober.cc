@@ -64,13 +64,7 @@ void Prober::probe() {
   });
 }
 
-void Prober::expire() {
-  Outcome outcome =
-      notAnswered(fmt::format("no answer within {} s", target_.check->timeout.count()));
-  if (carriesWeight(target_.check->type))
-    outcome.weight = ReportedWeight{ReportedWeight::Kind::unavailable, 0};
-  finish(std::move(outcome));
-}
+void Prober::expire() { finish(timedOut(*probe_, *target_.check)); }
 
 void Prober::finish(Outcome outcome) {
   ++round_;

@@ -34,12 +34,16 @@ Time firstStart(Time now, std::string_view target, Clock::duration interval) noe
 
 Time nextStart(Time previous, Time now, std::string_view target,
                Clock::duration interval) noexcept {
-  const Clock::duration after = std::max(previous, now).time_since_epoch();
   const Clock::duration phase = phaseOf(target, interval);
-  const auto rounds = (after - phase).count() / interval.count();
-  Time start{phase + interval * rounds};
-  while (start.time_since_epoch() <= after) start += interval;
-  return start;
+  const auto lastNotAfter = [&](Time time) {
+    Clock::duration since = (time.time_since_epoch() - phase) % interval;
+    if (since < Clock::duration(0)) since += interval;
+    return time - since;
+  };
+  const Time due = lastNotAfter(previous) + interval;
+  if (due > now) return due;
+  const Time missed = lastNotAfter(now);
+  return now - missed < interval / 4 ? now : missed + interval;
 }
 
 }  // namespace weir::manager

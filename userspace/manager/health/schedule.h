@@ -16,8 +16,9 @@ inline constexpr Clock::duration kFirstProbeWithin = std::chrono::seconds(5);
 // 0 <= phase < interval; interval is positive.
 Clock::duration phaseOf(std::string_view target, Clock::duration interval) noexcept;
 Time firstStart(Time now, std::string_view target, Clock::duration interval) noexcept;
-// The start after the one at `previous`: at the target's phase, later than `now` too when probes
-// were held up.
+// The start after the one at `previous`: at the target's phase. A start whose time has just passed,
+// since the probe before it took all of the interval until its timeout, is made up for at once; one
+// that is past by a quarter of the interval is left out.
 Time nextStart(Time previous, Time now, std::string_view target, Clock::duration interval) noexcept;
 
 }  // namespace weir::manager

@@ -92,7 +92,7 @@ Wire::Step Wire::tlsStep(int result) {
       return {State::closed};
     case SSL_ERROR_SYSCALL:
       return error_ == 0 ? Step{State::closed} : endedBy(error_);
-    default:
+    default:  // OpenSSL has more of them, all of which are failures
       if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
         ERR_clear_error();
         return {State::closed};
