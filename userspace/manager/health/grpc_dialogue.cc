@@ -66,8 +66,8 @@ void GrpcDialogue::data(std::string_view part) {
 std::optional<Outcome> GrpcDialogue::receive(std::string_view bytes) {
   std::string failure = stream_.receive(bytes);
   if (verdict_) return verdict_;
-  if (!failure.empty()) return answeredWrongly(std::move(failure));
   if (stream_.isComplete()) return withLoad(judge());
+  if (!failure.empty()) return answeredWrongly(std::move(failure));
   return std::nullopt;
 }
 

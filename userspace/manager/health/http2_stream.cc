@@ -141,8 +141,10 @@ struct Http2Stream::Impl {
 
   static int onClose(nghttp2_session*, std::int32_t, std::uint32_t error, void* user) {
     auto* self = static_cast<Impl*>(user);
-    self->closed = true;
-    if (error == NGHTTP2_NO_ERROR) return 0;
+    if (error == NGHTTP2_NO_ERROR) {
+      self->complete = true;
+      return 0;
+    }
     const char* const name = nghttp2_http2_strerror(error);
     if (self->reset)
       self->failure = fmt::format("the server reset the stream, {}", name);
@@ -166,12 +168,13 @@ struct Http2Stream::Impl {
     if (beginning.size() < kVersion.size())
       beginning.append(bytes.substr(0, kVersion.size() - beginning.size()));
     const ssize_t n = nghttp2_session_mem_recv(session, bytesOf(bytes), bytes.size());
+    if (complete) return {};  // whatever came after it
     if (!failure.empty()) return failure;
     if (n < 0) return fmt::format("broken HTTP/2: {}", nghttp2_strerror(static_cast<int>(n)));
     // nghttp2 answers a broken rule of the connection with a GOAWAY of its own, and reads no more.
     flush();
     if (!failure.empty()) return failure;
-    if (closed || nghttp2_session_want_read(session) != 0) return {};
+    if (nghttp2_session_want_read(session) != 0) return {};
     if (!settingsCame)
       return beginning == kVersion ? "the server speaks HTTP/1, not HTTP/2"
                                    : "the answer is not HTTP/2";
@@ -199,7 +202,7 @@ struct Http2Stream::Impl {
   std::size_t headerBytes = 0;
   int status = 0;
   bool final = false;  // the final answer's headers are complete
-  bool closed = false;
+  bool complete = false;
   bool reset = false;         // by the server
   bool settingsCame = false;  // the server's, as they must first of all
   std::string beginning;      // of what came, to tell HTTP/1 from garbage
@@ -218,6 +221,6 @@ std::string Http2Stream::takeOutput() {
 }
 
 std::string Http2Stream::receive(std::string_view bytes) { return impl_->receive(bytes); }
-bool Http2Stream::isComplete() const noexcept { return impl_->closed && impl_->failure.empty(); }
+bool Http2Stream::isComplete() const noexcept { return impl_->complete; }
 
 }  // namespace weir::manager
