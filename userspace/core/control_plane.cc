@@ -116,7 +116,7 @@ Result<Changes> ControlPlane::apply(Configuration configuration, Time now) {
 
   std::set<std::string> ended;  // every service is rebuilt below
   expireDrains(state, impl_->index, now, ended);
-  updateEndpoints(state, index, impl_->initialHealth, now);
+  updateEndpoints(state.configuration, state.endpoints, impl_->initialHealth, now);
   if (Status numbered = numberMarks(state, index); !numbered) return numbered.error();
   if (Status numbered = numberServices(state, index, changes.removed); !numbered)
     return numbered.error();

@@ -4,126 +4,37 @@
 // file cut short or edited by hand is refused, never half taken over.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "control_plane_state.h"
+#include "saved_fields.h"
 
 namespace weir::control {
 namespace {
 
 using nlohmann::json;
+using saved::address;
+using saved::milliseconds;
+using saved::nameOf;
+using saved::number;
+using saved::refuse;
+using saved::text;
+using saved::time;
+using saved::valueOf;
 
 // Raised when the meaning of the saved form changes.
 constexpr int kSavedVersion = 1;
 
-constexpr std::array kHealths{Health::unknown, Health::healthy, Health::unhealthy, Health::timeout};
 constexpr std::array<std::pair<Pool, std::string_view>, 3> kPools{
     {{Pool::none, "none"}, {Pool::primary, "primary"}, {Pool::failover, "failover"}}};
-constexpr std::array<std::pair<ReportedWeight::Kind, std::string_view>, 4> kWeightKinds{
-    {{ReportedWeight::Kind::value, "value"},
-     {ReportedWeight::Kind::missing, "missing"},
-     {ReportedWeight::Kind::invalid, "invalid"},
-     {ReportedWeight::Kind::unavailable, "unavailable"}}};
-
-template <class Names, class Value>
-std::string_view nameOf(const Names& names, Value value) {
-  for (const auto& [candidate, name] : names)
-    if (candidate == value) return name;
-  return names.front().second;
-}
-
-std::int64_t milliseconds(Time time) { return time.time_since_epoch().count(); }
-
 void putAddresses(json& object, const AddressPair& addresses) {
   if (addresses.ipv4) object["ipv4"] = addresses.ipv4->toString();
   if (addresses.ipv6) object["ipv6"] = addresses.ipv6->toString();
 }
 
-// What is wrong with the text; caught where it is read.
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
-
-template <class T>
-T number(const json& object, const char* key) {
-  const json& value = object.at(key);
-  if (!value.is_number_integer()) refuse(fmt::format("'{}' is not an integer", key));
-  if (value.is_number_unsigned()) {
-    if (value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<T>::max()})
-      refuse(fmt::format("'{}' is too large", key));
-  } else if (std::numeric_limits<T>::min() == 0) {
-    refuse(fmt::format("'{}' is negative", key));
-  }
-  return value.get<T>();
-}
-
-template <>
-std::int64_t number<std::int64_t>(const json& object, const char* key) {
-  const json& value = object.at(key);
-  if (!value.is_number_integer()) refuse(fmt::format("'{}' is not an integer", key));
-  return value.get<std::int64_t>();
-}
-
-std::string text(const json& object, const char* key) { return object.at(key).get<std::string>(); }
-
-template <class Names>
-auto valueOf(const Names& names, const json& object, const char* key) {
-  const std::string wanted = text(object, key);
-  for (const auto& [value, name] : names)
-    if (name == wanted) return value;
-  refuse(fmt::format("'{}' has no meaning as '{}'", wanted, key));
-}
-
-Time time(const json& object, const char* key) {
-  return Time(std::chrono::milliseconds(number<std::int64_t>(object, key)));
-}
-
-std::optional<Address> address(const json& object, const char* key) {
-  if (!object.contains(key)) return std::nullopt;
-  const auto parsed = Address::parse(text(object, key));
-  if (!parsed) refuse(fmt::format("'{}' is not an address", text(object, key)));
-  return parsed;
-}
-
 AddressPair addresses(const json& object) {
   return {address(object, "ipv4"), address(object, "ipv6")};
-}
-
-json endpointToJson(const EndpointRef& ref, const EndpointState& state) {
-  json object{{"group", ref.group},
-              {"endpoint", ref.endpoint},
-              {"health", std::string(toString(state.health))},
-              {"probed", state.probed},
-              {"reportedWeight", std::string(nameOf(kWeightKinds, state.reported.kind))},
-              {"reportedValue", state.reported.value},
-              {"lastKnownWeight", state.lastKnownWeight}};
-  putAddresses(object, addressesOf(state.definition));
-  if (state.definition.port) object["port"] = *state.definition.port;
-  if (!state.definition.fqdn.empty()) object["fqdn"] = state.definition.fqdn;
-  if (state.leaves) object["leavesMs"] = milliseconds(*state.leaves);
-  return object;
-}
-
-EndpointState endpointFromJson(const json& object) {
-  EndpointState state;
-  const AddressPair pair = addresses(object);
-  state.definition.ipAddress = pair.ipv4;
-  state.definition.ipv6Address = pair.ipv6;
-  if (object.contains("port")) state.definition.port = number<std::uint16_t>(object, "port");
-  if (object.contains("fqdn")) state.definition.fqdn = text(object, "fqdn");
-  const std::string health = text(object, "health");
-  const auto known = std::find_if(kHealths.begin(), kHealths.end(),
-                                  [&](Health h) { return toString(h) == health; });
-  if (known == kHealths.end()) refuse(fmt::format("'{}' is not a health state", health));
-  state.health = *known;
-  state.probed = object.at("probed").get<bool>();
-  state.reported.kind = valueOf(kWeightKinds, object, "reportedWeight");
-  state.reported.value = number<std::uint32_t>(object, "reportedValue");
-  state.lastKnownWeight = number<std::uint32_t>(object, "lastKnownWeight");
-  if (object.contains("leavesMs")) state.leaves = time(object, "leavesMs");
-  return state;
 }
 
 json backendToJson(const std::string& identity, const BackendState& state) {
@@ -198,9 +109,7 @@ State stateFromJson(const json& document) {
     refuse("it was saved in a form of another version");
   State state;
   state.generation = Generation(number<Generation::rep>(document, "generation"));
-  for (const json& object : document.at("endpoints"))
-    state.endpoints.emplace(EndpointRef{text(object, "group"), text(object, "endpoint")},
-                            endpointFromJson(object));
+  state.endpoints = saved::endpointsFromJson(document.at("endpoints"));
   std::set<ServiceId> ids;
   for (const json& object : document.at("services")) {
     ServiceState service = serviceFromJson(object);
@@ -227,11 +136,9 @@ State stateFromJson(const json& document) {
 std::string toJson(const State& state) {
   json document{{"version", kSavedVersion},
                 {"generation", state.generation.value()},
-                {"endpoints", json::array()},
+                {"endpoints", saved::endpointsToJson(state.endpoints)},
                 {"services", json::array()},
                 {"marks", json::array()}};
-  for (const auto& [ref, endpoint] : state.endpoints)
-    document["endpoints"].push_back(endpointToJson(ref, endpoint));
   for (const auto& [name, service] : state.services)
     document["services"].push_back(serviceToJson(name, service));
   for (const auto& [pair, position] : state.marks) {

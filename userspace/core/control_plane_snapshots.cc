@@ -163,19 +163,6 @@ std::optional<Time> Listing::deadline() const noexcept {
   return drain != nullptr ? std::optional(drain->deadline) : endpoint->leaves;
 }
 
-bool Listing::weightValid() const noexcept {
-  if (endpoint->definition.weight) return true;
-  switch (endpoint->reported.kind) {
-    case ReportedWeight::Kind::value:
-    case ReportedWeight::Kind::unavailable:
-      return true;
-    case ReportedWeight::Kind::missing:
-    case ReportedWeight::Kind::invalid:
-      return false;
-  }
-  return false;
-}
-
 std::vector<Listing> listings(const State& state, const Index& index, const BackendService& service,
                               const ServiceState& known) {
   std::vector<Listing> result;

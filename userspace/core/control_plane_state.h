@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "endpoint_states.h"
 #include "weir/control_plane.h"
 
 namespace weir::control {
@@ -26,17 +27,6 @@ struct AddressPair {
 inline AddressPair addressesOf(const Endpoint& endpoint) {
   return {endpoint.ipAddress, endpoint.ipv6Address};
 }
-
-// A member of a group, configured or leaving. Its probe's health is kept while it drains, so that
-// an endpoint that comes back has it again (P7.5).
-struct EndpointState {
-  Endpoint definition;  // as configured, or as it was when it left
-  Health health = Health::unknown;
-  bool probed = false;  // UNKNOWN is a verdict of its probes, not the lack of any
-  ReportedWeight reported;
-  std::uint32_t lastKnownWeight = 1;
-  std::optional<Time> leaves;  // taken out of its group; its entries end at this time (P7.1)
-};
 
 // A backend of a service that data planes know, by its identity.
 struct BackendState {
@@ -70,8 +60,8 @@ using MarkPositions = std::map<AddressPair, std::uint32_t>;
 struct State {
   Configuration configuration;
   Generation generation;
-  std::map<EndpointRef, EndpointState> endpoints;  // of all groups, proxies' included
-  std::map<std::string, ServiceState> services;    // passthrough services
+  EndpointStates endpoints;                      // of all groups, proxies' included
+  std::map<std::string, ServiceState> services;  // passthrough services
   MarkPositions marks;
   RulesSnapshot rules;
   std::optional<std::uint64_t> restoredRulesDigest;
@@ -109,10 +99,8 @@ struct Listing {
   bool countsHealthy(const BackendService& service) const noexcept {
     return service.healthCheck.empty() || endpoint->health == Health::healthy;
   }
-  std::uint32_t weight() const noexcept {
-    return endpoint->definition.weight.value_or(endpoint->lastKnownWeight);
-  }
-  bool weightValid() const noexcept;
+  std::uint32_t weight() const noexcept { return endpoint->weight(); }
+  bool weightValid() const noexcept { return endpoint->weightValid(); }
 };
 std::vector<Listing> listings(const State&, const Index&, const BackendService&,
                               const ServiceState&);
@@ -133,9 +121,6 @@ BackendSlot freeSlot(const std::set<BackendSlot>& used) noexcept;
 
 // --- drains ---
 
-// Endpoints of the configuration come and go: those that left begin to drain or are forgotten,
-// those that came back stop draining.
-void updateEndpoints(State&, const Index&, Health initialHealth, Time now);
 // Ends what is due, so that whatever comes back in the same step is new; the names of the services
 // to be rebuilt are added to `affected`. The index is that of the configuration last applied.
 void expireDrains(State&, const Index&, Time now, std::set<std::string>& affected);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "endpoint_states.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace weir::control {
+namespace {
+
+// P7.3: the largest timeout among the services that use the group; 0 when none does.
+std::chrono::seconds drainingTimeout(const Configuration& configuration, const std::string& group) {
+  std::chrono::seconds largest{0};
+  for (const BackendService& service : configuration.services)
+    for (const ServiceBackend& backend : service.backends)
+      if (backend.group == group) largest = std::max(largest, service.drainingTimeout);
+  return largest;
+}
+
+}  // namespace
+
+void updateEndpoints(const Configuration& configuration, EndpointStates& endpoints,
+                     Health initialHealth, Time now) {
+  std::set<EndpointRef> configured;
+  std::set<std::string_view> groups;
+  for (const NetworkEndpointGroup& group : configuration.groups) {
+    groups.insert(group.name);
+    for (const Endpoint& endpoint : group.endpoints) {
+      EndpointRef ref{group.name, endpoint.identity()};
+      const auto [it, added] = endpoints.try_emplace(ref);
+      if (added) it->second.health = initialHealth;
+      it->second.definition = endpoint;
+      it->second.leaves.reset();
+      configured.insert(std::move(ref));
+    }
+  }
+
+  std::unordered_map<std::string, std::chrono::seconds> timeouts;
+  for (auto it = endpoints.begin(); it != endpoints.end();) {
+    const std::string& group = it->first.group;
+    std::optional<Time>& leaves = it->second.leaves;
+    if (configured.contains(it->first)) {
+      ++it;
+      continue;
+    }
+    if (!leaves && groups.contains(group)) {
+      const auto [timeout, first] = timeouts.try_emplace(group);
+      if (first) timeout->second = drainingTimeout(configuration, group);
+      leaves = now + timeout->second;
+    }
+    // A group that is gone left its services as a whole (P7.4).
+    const bool forgotten = !groups.contains(group) || *leaves <= now;
+    it = forgotten ? endpoints.erase(it) : std::next(it);
+  }
+}
+
+bool EndpointState::weightValid() const noexcept {
+  if (definition.weight) return true;
+  switch (reported.kind) {
+    case ReportedWeight::Kind::value:
+    case ReportedWeight::Kind::unavailable:
+      return true;
+    case ReportedWeight::Kind::missing:
+    case ReportedWeight::Kind::invalid:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace weir::control

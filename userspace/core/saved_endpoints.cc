@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "saved_fields.h"
+
+namespace weir::control::saved {
+namespace {
+
+constexpr std::array kHealths{Health::unknown, Health::healthy, Health::unhealthy, Health::timeout};
+constexpr std::array<std::pair<ReportedWeight::Kind, std::string_view>, 4> kWeightKinds{
+    {{ReportedWeight::Kind::value, "value"},
+     {ReportedWeight::Kind::missing, "missing"},
+     {ReportedWeight::Kind::invalid, "invalid"},
+     {ReportedWeight::Kind::unavailable, "unavailable"}}};
+
+json endpointToJson(const EndpointRef& ref, const EndpointState& state) {
+  json object{{"group", ref.group},
+              {"endpoint", ref.endpoint},
+              {"health", std::string(toString(state.health))},
+              {"probed", state.probed},
+              {"reportedWeight", std::string(nameOf(kWeightKinds, state.reported.kind))},
+              {"reportedValue", state.reported.value},
+              {"lastKnownWeight", state.lastKnownWeight}};
+  if (state.definition.ipAddress) object["ipv4"] = state.definition.ipAddress->toString();
+  if (state.definition.ipv6Address) object["ipv6"] = state.definition.ipv6Address->toString();
+  if (state.definition.port) object["port"] = *state.definition.port;
+  if (!state.definition.fqdn.empty()) object["fqdn"] = state.definition.fqdn;
+  if (state.leaves) object["leavesMs"] = milliseconds(*state.leaves);
+  return object;
+}
+
+EndpointState endpointFromJson(const json& object) {
+  EndpointState state;
+  state.definition.ipAddress = address(object, "ipv4");
+  state.definition.ipv6Address = address(object, "ipv6");
+  if (object.contains("port")) state.definition.port = number<std::uint16_t>(object, "port");
+  if (object.contains("fqdn")) state.definition.fqdn = text(object, "fqdn");
+  const std::string health = text(object, "health");
+  const auto known = std::find_if(kHealths.begin(), kHealths.end(),
+                                  [&](Health h) { return toString(h) == health; });
+  if (known == kHealths.end()) refuse(fmt::format("'{}' is not a health state", health));
+  state.health = *known;
+  state.probed = object.at("probed").get<bool>();
+  state.reported.kind = valueOf(kWeightKinds, object, "reportedWeight");
+  state.reported.value = number<std::uint32_t>(object, "reportedValue");
+  state.lastKnownWeight = number<std::uint32_t>(object, "lastKnownWeight");
+  if (object.contains("leavesMs")) state.leaves = time(object, "leavesMs");
+  return state;
+}
+
+}  // namespace
+
+json endpointsToJson(const EndpointStates& endpoints) {
+  json list = json::array();
+  for (const auto& [ref, state] : endpoints) list.push_back(endpointToJson(ref, state));
+  return list;
+}
+
+EndpointStates endpointsFromJson(const json& list) {
+  EndpointStates endpoints;
+  for (const json& object : list)
+    endpoints.emplace(EndpointRef{text(object, "group"), text(object, "endpoint")},
+                      endpointFromJson(object));
+  return endpoints;
+}
+
+}  // namespace weir::control::saved
