@@ -5,6 +5,7 @@
 // header is taken.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,7 +21,7 @@ namespace weir {
 struct SocketAddress {
   Address address;
   std::uint16_t port = 0;
-  friend bool operator==(const SocketAddress&, const SocketAddress&) noexcept = default;
+  friend auto operator<=>(const SocketAddress&, const SocketAddress&) noexcept = default;
 };
 
 // What a header announces.

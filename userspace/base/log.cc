@@ -59,18 +59,6 @@ int priority(Level level) {
   return 6;
 }
 
-// UTC, RFC 3339 with milliseconds.
-std::string timestamp() {
-  using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
-  const auto sinceEpoch = duration_cast<milliseconds>(system_clock::now().time_since_epoch());
-  const std::time_t seconds = sinceEpoch.count() / 1000;
-  std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
-                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                     sinceEpoch.count() % 1000);
-}
-
 using Fields = std::vector<Field>;
 
 bool isPlain(std::string_view text) {
@@ -121,16 +109,19 @@ std::string journalPrefix(Level level) {
 
 std::string textLine(Level level, std::string_view message, const Fields& fields) {
   const Settings& s = settings();
-  const std::string prefix = s.journal
-                                 ? journalPrefix(level)
-                                 : fmt::format("{} {} {}: ", timestamp(), s.program, name(level));
+  const std::string prefix =
+      s.journal ? journalPrefix(level)
+                : fmt::format("{} {} {}: ", timestamp(std::chrono::system_clock::now()), s.program,
+                              name(level));
   return prefix + sentence(message, fields) + '\n';
 }
 
 std::string jsonLine(Level level, std::string_view message, const Fields& fields) {
   const Settings& s = settings();
-  nlohmann::ordered_json object{
-      {"time", timestamp()}, {"level", name(level)}, {"program", s.program}, {"message", message}};
+  nlohmann::ordered_json object{{"time", timestamp(std::chrono::system_clock::now())},
+                                {"level", name(level)},
+                                {"program", s.program},
+                                {"message", message}};
   for (const auto& [key, value] : fields) object[std::string(key)] = value;
   std::string line = journalPrefix(level);
   line += object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -154,6 +145,17 @@ LogLimiter::Answer admit(std::string_view message, const Fields& fields) {
   return limiter.admit(kind, LogLimiter::Clock::now());
 }
 
+void emit(Level level, std::string_view message, const Fields& fields) {
+  const Settings& s = settings();
+  if (s.journal && s.format == Format::text &&
+      sendToJournal(priority(level), s.program, sentence(message, fields), fields))
+    return;
+  const std::string line = s.format == Format::json ? jsonLine(level, message, fields)
+                                                    : textLine(level, message, fields);
+  // One call per line, so that lines of several threads do not mix. Nobody to tell if it fails.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
 }  // namespace
 
 std::optional<Level> parseLevel(std::string_view text) noexcept {
@@ -166,6 +168,17 @@ std::optional<Format> parseFormat(std::string_view text) noexcept {
   if (text == "text") return Format::text;
   if (text == "json") return Format::json;
   return std::nullopt;
+}
+
+std::string timestamp(std::chrono::system_clock::time_point time) {
+  using std::chrono::duration_cast, std::chrono::milliseconds;
+  const auto sinceEpoch = duration_cast<milliseconds>(time.time_since_epoch());
+  const std::time_t seconds = sinceEpoch.count() / 1000;
+  std::tm utc{};
+  ::gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
+                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+                     sinceEpoch.count() % 1000);
 }
 
 void setup(std::string_view program, Level level, Format format) {
@@ -183,13 +196,11 @@ void write(Level level, std::string_view message, std::initializer_list<Field> g
   if (answer.last)
     fields.emplace_back("LIMIT", fmt::format("more lines like this are left out for up to {} s",
                                              LogLimiter::kWindow.count()));
-  if (s.journal && s.format == Format::text &&
-      sendToJournal(priority(level), s.program, sentence(message, fields), fields))
-    return;
-  const std::string line = s.format == Format::json ? jsonLine(level, message, fields)
-                                                    : textLine(level, message, fields);
-  // One call per line, so that lines of several threads do not mix. Nobody to tell if it fails.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  emit(level, message, fields);
+}
+
+void record(std::string_view message, const std::vector<Field>& fields) {
+  if (Level::info <= settings().level) emit(Level::info, message, fields);
 }
 
 }  // namespace weir::log

@@ -10,11 +10,13 @@
 //   debug    for developers; off unless asked for
 #pragma once
 
+#include <chrono>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace weir::log {
 
@@ -43,5 +45,11 @@ inline void info(std::string_view m, std::initializer_list<Field> f = {}) {
 inline void debug(std::string_view m, std::initializer_list<Field> f = {}) {
   write(Level::debug, m, f);
 }
+
+// A line that is data, such as a connection in an access log: never left out, level info.
+void record(std::string_view message, const std::vector<Field>& fields);
+
+// UTC, RFC 3339 with milliseconds.
+std::string timestamp(std::chrono::system_clock::time_point);
 
 }  // namespace weir::log

@@ -7,22 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/counter.h"
 #include "weir/data_plane.h"
 
 namespace weir::engine {
-
-// A counter with one writer and any readers. Adding is a plain load and store, no locked
-// instruction; a reader sees some recent value.
-class Counter {
- public:
-  void add(std::uint64_t n) noexcept {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
 
 // What went to one backend of a service.
 struct BackendCounters {

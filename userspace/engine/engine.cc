@@ -19,8 +19,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{100};
-constexpr milliseconds kMinBackoff{50};
-constexpr milliseconds kMaxBackoff{1000};
 // How much of a tick may go into collecting the table's garbage.
 constexpr milliseconds kCollecting{20};
 // A packet thread without a turn for so long is stalled, where no watchdog says otherwise.
@@ -34,7 +32,8 @@ Engine::Engine(DaemonOptions options, Signals signals)
     : options_(std::move(options)),
       signals_(std::move(signals)),
       started_(bootTime()),
-      backoff_(kMinBackoff),
+      manager_(options_.runDir, "weir-engine",
+               [this](const std::string& reason) { onManagerLost(reason); }),
       world_(std::make_shared<const World>()) {}
 
 Engine::~Engine() {
@@ -46,15 +45,11 @@ Status Engine::run() {
   notify::ready(statusLine());
   for (;;) {
     Time now = bootTime();
-    if (!link_ && now >= nextConnect_) connect(now);
+    manager_.connectIfDue(now);
     if (now >= nextTick_) tick(now);
 
-    std::array<pollfd, 2> wait{{{signals_.fd(), POLLIN, 0}, {-1, 0, 0}}};
-    if (link_)
-      wait[1] = {link_->fd(), static_cast<short>(link_->wantsToWrite() ? POLLIN | POLLOUT : POLLIN),
-                 0};
-    Time wake = nextTick_;
-    if (!link_) wake = std::min(wake, nextConnect_);
+    std::array<pollfd, 2> wait{{{signals_.fd(), POLLIN, 0}, manager_.wanted()}};
+    const Time wake = std::min(nextTick_, manager_.nextAttempt().value_or(nextTick_));
     const auto timeout = std::clamp((wake - now).count(), Time::rep{0}, Time::rep{kTick.count()});
     ::poll(wait.data(), wait.size(), static_cast<int>(timeout));
 
@@ -63,48 +58,25 @@ Status Engine::run() {
       notify::stopping();
       return success();
     }
-    if (link_ && wait[1].revents != 0)
+    if (wait[1].revents != 0)
       if (Status status = hearManager(bootTime()); !status) return status;
   }
 }
 
-void Engine::connect(Time now) {
-  auto link = ManagerLink::connect(options_.runDir, "weir-engine");
-  if (!link) {
-    if (!std::exchange(toldAway_, true))
-      log::info("waiting for the manager", {{"REASON", link.error().message}});
-    nextConnect_ = now + backoff_;
-    backoff_ = std::min(backoff_ * 2, kMaxBackoff);
-    return;
-  }
-  link_.emplace(std::move(*link));
-  toldAway_ = false;
-  toldRefused_ = false;
-  backoff_ = kMinBackoff;
-  log::info("connected to the manager");
-}
-
-void Engine::disconnect(const std::string& reason, Time now) {
+void Engine::onManagerLost(const std::string& reason) {
   log::warning(isRunning() ? "lost the manager; going on with the last snapshot"
                            : "lost the manager before the first snapshot was complete",
                {{"REASON", reason}, {"GENERATION", std::to_string(generationOf(generation_))}});
-  link_.reset();
   intake_.interrupt();
-  toldAway_ = true;
-  nextConnect_ = now + backoff_;
-  backoff_ = std::min(backoff_ * 2, kMaxBackoff);
+  toldRefused_ = false;
 }
 
 Status Engine::hearManager(Time now) {
-  const auto frames = link_->receive();
-  if (!frames) {
-    disconnect(frames.error().message, now);
-    return success();
-  }
-  if (Status status = applySnapshots(*frames); !status) return status;
-  for (const Frame& frame : *frames)
+  const auto frames = manager_.receive(now);
+  if (Status status = applySnapshots(frames); !status) return status;
+  for (const Frame& frame : frames)
     if (frame.type == FrameType::request) answer(frame);
-  if (const Status status = link_->flush(); !status) disconnect(status.error().message, now);
+  manager_.flush(now);
   return success();
 }
 
@@ -136,8 +108,8 @@ Status Engine::applySnapshots(const std::vector<Frame>& frames) {
   if (!isRunning() && intake_.isComplete())
     if (Status status = startPackets(); !status) return status;
   ledger_.observe(*world_, threadCounters());
-  link_->send(textFrame(FrameType::applied, 0,
-                        fmt::format(R"({{"generation":{}}})", generationOf(generation_))));
+  manager_.send(textFrame(FrameType::applied, 0,
+                          fmt::format(R"({{"generation":{}}})", generationOf(generation_))));
   log::debug("snapshots in effect", {{"GENERATION", std::to_string(generationOf(generation_))}});
   return success();
 }
@@ -145,7 +117,7 @@ Status Engine::applySnapshots(const std::vector<Frame>& frames) {
 void Engine::answer(const Frame& request) {
   const OperationContext context{world_.get(), table_ ? &*table_ : nullptr, bootTime(),
                                  [this] { return stats(); }};
-  link_->send(
+  manager_.send(
       textFrame(FrameType::response, request.request, answerRequest(request.payload, context)));
 }
 

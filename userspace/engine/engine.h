@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/daemon_options.h"
-#include "base/manager_link.h"
+#include "base/manager_client.h"
 #include "base/signals.h"
 #include "engine/packet_thread.h"
 #include "engine/snapshot_intake.h"
@@ -39,8 +39,7 @@ class Engine {
  private:
   bool isRunning() const noexcept { return !threads_.empty(); }
   // The manager's side.
-  void connect(Time now);
-  void disconnect(const std::string& reason, Time now);
+  void onManagerLost(const std::string& reason);
   Status hearManager(Time now);
   Status applySnapshots(const std::vector<Frame>&);
   void answer(const Frame& request);
@@ -56,10 +55,7 @@ class Engine {
   Signals signals_;
   Time started_;
 
-  std::optional<ManagerLink> link_;
-  Time nextConnect_{};
-  std::chrono::milliseconds backoff_;
-  bool toldAway_ = false;
+  ManagerClient manager_;
 
   SnapshotIntake intake_;
   std::shared_ptr<const World> world_;  // the one that was published last

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/fd.h"
+#include "proxy/counters.h"
+#include "proxy/event_loop.h"
+#include "weir/proxy_header.h"
+#include "weir/result.h"
+
+namespace weir::proxy {
+
+// A socket that listens at a front. The threads have one each, on the same address (SO_REUSEPORT),
+// so that the kernel spreads the clients and no thread waits for another. It may listen before the
+// address is there (IP_FREEBIND).
+Result<Fd> listenAt(const SocketAddress&);
+
+// One thread's listening socket: accepts as long as there is room in the process (X5.6).
+class Listener final : private EventLoop::Handler, private Timer {
+ public:
+  using Accepted = std::function<void(Fd client, const SocketAddress& from)>;
+
+  // The socket may be shared with other processes; closing the listener ends only this one's part.
+  Listener(EventLoop&, ThreadCounters&, std::shared_ptr<const Fd>, Accepted);
+  ~Listener();
+  Status start();
+
+ private:
+  // Accepting stops for so long when there is no room.
+  static constexpr std::chrono::milliseconds kPause{100};
+  static constexpr int kMostInATurn = 64;
+
+  void onEvents(std::uint32_t) override;
+  void onTime(Time) override;
+  void pause(int error);
+
+  EventLoop& loop_;
+  ThreadCounters& counters_;
+  std::shared_ptr<const Fd> socket_;
+  Accepted accepted_;
+};
+
+}  // namespace weir::proxy

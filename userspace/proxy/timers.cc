@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "proxy/timers.h"
+
+#include <algorithm>
+
+namespace weir::proxy {
+
+void Timers::set(Timer& timer, Time due) {
+  timer.unset();
+  timer.due_ = due;
+  // A tick is over when the next one begins: never early. What is due already, at the next tick.
+  slotOf(std::max(tickOf(due), tick_) + 1).push_back(timer);
+}
+
+void Timers::advance(Time now) {
+  // After a long sleep one round of the wheel meets every timer.
+  const Time::rep last = tickOf(now);
+  const Time::rep first = std::max(tick_ + 1, last - static_cast<Time::rep>(kSlots) + 1);
+  for (Time::rep tick = first; tick <= last; ++tick) {
+    tick_ = tick;
+    List due;
+    due.swap(slotOf(tick));
+    while (!due.empty()) {
+      Timer& timer = due.front();
+      due.pop_front();
+      if (timer.due_ <= now)
+        timer.onTime(now);
+      else
+        slotOf(tick).push_back(timer);  // another round
+    }
+  }
+}
+
+}  // namespace weir::proxy
