@@ -27,6 +27,8 @@ struct Diagnostic {
   std::string toString() const;
 };
 
+std::string_view toString(Diagnostic::Severity) noexcept;  // "error"
+
 struct Source {
   std::string name;  // shown in diagnostics
   std::string text;

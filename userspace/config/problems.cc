@@ -7,7 +7,6 @@
 #include <tuple>
 
 namespace weir::config {
-namespace {
 
 std::string_view toString(Diagnostic::Severity severity) noexcept {
   switch (severity) {
@@ -20,6 +19,8 @@ std::string_view toString(Diagnostic::Severity severity) noexcept {
   }
   return "error";
 }
+
+namespace {
 
 // Blanks as wide as the characters before `column`, tabs kept, so that a caret lands under it.
 std::string indentTo(std::string_view line, unsigned column) {
