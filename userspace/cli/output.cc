@@ -80,10 +80,17 @@ std::string toYaml(const Json& value) {
 }
 
 void printValue(const Json& value, Format format, std::ostream& out) {
-  if (format == Format::yaml)
-    out << toYaml(value);
-  else
+  if (format == Format::json)
     out << value.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  else
+    out << toYaml(value);
+}
+
+std::optional<Format> formatOf(std::string_view word) noexcept {
+  if (word == "table") return Format::table;
+  if (word == "json") return Format::json;
+  if (word == "yaml") return Format::yaml;
+  return std::nullopt;
 }
 
 }  // namespace weir::cli

@@ -42,13 +42,21 @@ std::string protocolOf(const Json& flow) {
   }
 }
 
+std::string withPort(const std::string& address, unsigned port) {
+  return address.find(':') == std::string::npos ? fmt::format("{}:{}", address, port)
+                                                : fmt::format("[{}]:{}", address, port);
+}
+
 std::string sideOf(const Json& flow, const char* address, const char* port) {
   if (!flow.contains(address)) return "*";
   const std::string text = flow.value(address, "");
-  if (!flow.contains(port)) return text;
-  const unsigned number = flow.value(port, 0u);
-  return text.find(':') == std::string::npos ? fmt::format("{}:{}", text, number)
-                                             : fmt::format("[{}]:{}", text, number);
+  return flow.contains(port) ? withPort(text, flow.value(port, 0u)) : text;
+}
+
+std::uint64_t numberAt(const Json& object, const char* pointer) {
+  const Json::json_pointer at(pointer);
+  if (!object.contains(at) || !object.at(at).is_number()) return 0;
+  return object.at(at).get<std::uint64_t>();
 }
 
 }  // namespace weir::cli

@@ -18,4 +18,10 @@ std::string duration(std::uint64_t seconds);
 std::string protocolOf(const Json& flow);
 std::string sideOf(const Json& flow, const char* address, const char* port);
 
+// "10.1.0.7:40000", "[fd00::7]:40000".
+std::string withPort(const std::string& address, unsigned port);
+
+// The number at a JSON pointer; 0 when there is none.
+std::uint64_t numberAt(const Json& object, const char* pointer);
+
 }  // namespace weir::cli

@@ -1,0 +1,22 @@
+if(TARGET weir_cli)
+  weir_test(weir_unit_cli cli/output_test.cc weir_cli weir_base weir_config)
+  target_sources(weir_unit_cli PRIVATE
+    cli/command_line_test.cc
+    cli/completion_test.cc
+    cli/configuration_test.cc
+    cli/members_test.cc
+    cli/operations_test.cc
+    cli/reference_test.cc
+    cli/resources_test.cc
+    cli/top_test.cc
+    cli/values_test.cc)
+  target_link_libraries(weir_unit_cli PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
+  target_compile_definitions(weir_unit_cli PRIVATE WEIR_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+    WEIRCTL="$<TARGET_FILE:weirctl>")
+  add_dependencies(weir_unit_cli weirctl)
+
+  # What the engine and the control plane say of a packet, as weirctl words it.
+  weir_test(weir_unit_explanation cli/explanation_test.cc weir_cli weir_engine weir_core)
+  target_link_libraries(weir_unit_explanation PRIVATE nlohmann_json::nlohmann_json)
+  target_compile_definitions(weir_unit_explanation PRIVATE WEIR_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+endif()

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unit/cli/weirctl.h"
+
+namespace weir::cli {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+class Operations : public Weirctl {};
+
+TEST_F(Operations, DrainAsksTheManager) {
+  EXPECT_EQ(weirctl({"drain", "web", "10.2.0.11", "--timeout", "1m"}), 0);
+  EXPECT_EQ(manager_.last().line(), "POST /v1/backendServices/web/drain");
+  EXPECT_EQ(manager_.last().body, R"({"endpoint":"10.2.0.11","timeoutSec":60})");
+  EXPECT_EQ(out_.str(), "10.2.0.11 of web gets no new connections; its connections end in 1 min\n");
+  EXPECT_EQ(weirctl({"undrain", "web", "10.2.0.11"}), 0);
+  EXPECT_EQ(manager_.last().body, R"({"endpoint":"10.2.0.11"})");
+}
+
+TEST_F(Operations, ConnectionFiltersReachTheManager) {
+  manager_.say("GET /v1/connections/count?client=10.1.0.0%2F16&service=web", 200,
+               R"({"count": 12})");
+  EXPECT_EQ(weirctl({"connections", "count", "--client", "10.1.0.0/16", "--service", "web"}), 0);
+  EXPECT_EQ(out_.str(), "12\n");
+  manager_.say("POST /v1/connections/flush", 200, R"({"flushed": 1})");
+  EXPECT_EQ(weirctl({"connections", "flush", "--backend", "10.2.0.11"}), 0);
+  EXPECT_EQ(out_.str(), "1 connection removed\n");
+  EXPECT_EQ(manager_.last().body, R"({"backend":"10.2.0.11"})");
+}
+
+TEST_F(Operations, FlushingEverythingAsksAPerson) {
+  EXPECT_EQ(weirctl({"connections", "flush"}), 0);
+  EXPECT_EQ(manager_.asked().size(), 1u);
+  atTerminal_ = true;
+  EXPECT_EQ(weirctl({"connections", "flush"}, "\n"), 1);
+  EXPECT_EQ(weirctl({"connections", "flush", "--service", "web"}), 0);
+  EXPECT_EQ(weirctl({"connections", "flush", "-q"}), 0);
+  EXPECT_EQ(manager_.asked().size(), 3u);
+}
+
+TEST_F(Operations, ConnectionsAreATable) {
+  manager_.say("GET /v1/connections?limit=2", 200, R"({"connections":[
+    {"service":"web","protocol":6,"source":"10.1.0.7","sourcePort":40000,"destination":"10.9.9.9",
+     "destinationPort":80,"backend":"10.2.0.11","state":"established","idleSec":75},
+    {"service":"dns","source":"fd00::7","backend":"fd00::11","state":"new","idleSec":3}],
+    "truncated":true})");
+  EXPECT_EQ(weirctl({"connections", "list", "--limit", "2"}), 0);
+  EXPECT_EQ(out_.str(),
+            "SERVICE  PROTOCOL  SOURCE          DESTINATION  BACKEND    STATE        IDLE\n"
+            "web      TCP       10.1.0.7:40000  10.9.9.9:80  10.2.0.11  established  1 min 15 s\n"
+            "dns      *         fd00::7         *            fd00::11   new          3 s\n");
+  EXPECT_THAT(err_.str(), HasSubstr("there are more"));
+}
+
+TEST_F(Operations, ExplainSaysWhatItAssumed) {
+  manager_.say("GET /v1/forwardingRules", 200,
+               R"({"items":[{"name":"vip","IPAddress":"10.9.9.9","ports":[443,80]}]})");
+  manager_.say("POST /v1/explain", 200, R"({"action":"pass","connection":"none"})");
+  EXPECT_EQ(weirctl({"explain", "--src", "10.1.0.7", "--dst", "10.9.9.9"}), 0);
+  EXPECT_EQ(manager_.last().json(),
+            Json::parse(R"({"src":"10.1.0.7","dst":"10.9.9.9","proto":"TCP","dport":443,
+                            "sport":40000})"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("Packet     TCP 10.1.0.7:40000 -> 10.9.9.9:443\n"
+                        "Assumed    --dport 443, the first port of a forwarding rule of this "
+                        "address\n"
+                        "Assumed    --sport 40000\n"
+                        "Assumed    no TCP flags"));
+  EXPECT_EQ(weirctl({"explain", "--src", "10.1.0.7", "--dst", "10.9.9.8", "--proto=udp",
+                     "--sport=5", "--format=json"}),
+            0);
+  EXPECT_EQ(Json::parse(out_.str())["assumed"], Json::array({"--dport 80"}));
+}
+
+TEST_F(Operations, ExplainAssumesNothingThatDoesNotMatter) {
+  manager_.say("POST /v1/explain", 200, R"({"action":"pass"})");
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"--proto=ICMP"},
+           {"--proto=132"},
+           {"--proto=UDP", "--fragment=later"},
+           {"--sport=1", "--dport=2", "--flags=SYN"},
+           {"--quoted=src=10.9.9.9,dst=10.1.0.7,proto=TCP,sport=80,dport=40000"}}) {
+    std::vector<std::string> line{"explain", "--src", "10.1.0.7", "--dst", "10.9.9.9"};
+    line.insert(line.end(), more.begin(), more.end());
+    EXPECT_EQ(weirctl(line), 0);
+    EXPECT_THAT(out_.str(), testing::Not(HasSubstr("Assumed")));
+  }
+  EXPECT_EQ(manager_.asked().size(), 5u);
+  const Json packet = manager_.last().json();
+  EXPECT_EQ(packet["proto"], "ICMP");
+  EXPECT_EQ(packet["inner"]["dport"], 40000);
+  EXPECT_EQ(manager_.asked()[1].json()["proto"], 132);
+}
+
+TEST_F(Operations, ExplainWithSniSaysThatThereIsNoProxyYet) {
+  EXPECT_EQ(weirctl({"explain", "--src", "10.1.0.7", "--dst", "10.9.9.9", "--sni", "a.example"}),
+            1);
+  EXPECT_THAT(err_.str(), HasSubstr("does not have the TCP proxy yet"));
+}
+
+TEST_F(Operations, StatusOnOneScreen) {
+  manager_.say("GET /v1/status", 200, R"({"manager":{"pid":1,"version":"0.1.0","uptimeSec":75,
+    "generation":7,"configuration":"applied"},"dataPlanes":[],"services":[{"name":"web",
+    "healthy":2,"total":3,"draining":1,"eligible":2,"rule":"P2.1","lastResort":false}],
+    "engineError":"weir-engine is not connected","kernel":{"reconciliations":4,"repairs":2,
+    "errors":0,"warnings":["route back: destRange is the host's own subnet"],
+    "changes":[{"agoSec":12,"kind":"restored","what":"5 IPv4 routing rules"}]}})");
+  EXPECT_EQ(weirctl({"status"}), 0);
+  EXPECT_EQ(
+      out_.str(),
+      "PROGRAM       STATE    PID  VERSION  UP          GENERATION  NOTE\n"
+      "weir-manager  running    1  0.1.0    1 min 15 s           7  configuration applied\n"
+      "weir-engine   absent     -  -        -                    -  no packet is forwarded by "
+      "weir\n"
+      "\n"
+      "SERVICE  HEALTHY  DRAINING  ELIGIBLE  RULE  NEW  KNOWN  DROPPED\n"
+      "web      2/3             1         2  P2.1  -    -      -\n"
+      "\n"
+      "No counters: weir-engine is not connected\n");
+}
+
+}  // namespace
+}  // namespace weir::cli

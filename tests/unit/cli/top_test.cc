@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/operations/top.h"
+
+#include "unit/cli/weirctl.h"
+
+namespace weir::cli {
+namespace {
+
+using testing::HasSubstr;
+
+Json status(std::uint64_t fresh, std::uint64_t known, std::uint64_t first, std::uint64_t second) {
+  const std::uint64_t all = fresh + known;
+  return {
+      {"manager",
+       {{"pid", 1},
+        {"version", "0.1.0"},
+        {"uptimeSec", 5},
+        {"generation", 7},
+        {"configuration", "applied"}}},
+      {"dataPlanes", Json::array({{{"program", "weir-engine"},
+                                   {"pid", 2},
+                                   {"version", "0.1.0"},
+                                   {"connectedSec", 4},
+                                   {"appliedGeneration", 7}}})},
+      {"services",
+       Json::array(
+           {{{"name", "web"}, {"healthy", 2}, {"total", 2}, {"eligible", 2}, {"rule", "P2.1"}}})},
+      {"engine",
+       {{"totals", {{"packets", all}, {"forwarded", {{"new", fresh}, {"known", known}}}}},
+        {"table", {{"entries", 10}, {"capacity", 100}}},
+        {"services",
+         Json::array(
+             {{{"service", "web"},
+               {"new", fresh},
+               {"known", known},
+               {"related", 0},
+               {"dropped", 0},
+               {"backends",
+                Json::array(
+                    {{{"group", "a"}, {"backend", "10.2.0.11"}, {"new", first}, {"packets", first}},
+                     {{"group", "a"},
+                      {"backend", "10.2.0.12"},
+                      {"new", second},
+                      {"packets", second}}})}}})}}}};
+}
+
+class Top : public Weirctl {
+ protected:
+  std::string screen(const Moment* before, const Moment& now, const std::string& service = "",
+                     std::size_t rows = 0) {
+    std::istringstream in;
+    const Terminal terminal{.in = in, .out = out_, .err = err_};
+    return topScreen(before, now, service, rows, Context{.terminal = terminal});
+  }
+  static Moment at(double seconds, Json status) {
+    return {std::move(status), std::chrono::duration<double>(seconds)};
+  }
+};
+
+TEST_F(Top, RatesAndSharesComeFromTwoMoments) {
+  const Moment before = at(10, status(100, 1000, 60, 40));
+  const Moment now = at(12, status(140, 3000, 90, 50));
+  EXPECT_EQ(screen(&before, now),
+            "PROGRAM       STATE      PID  VERSION  UP   GENERATION  NOTE\n"
+            "weir-manager  running      1  0.1.0    5 s           7  configuration applied\n"
+            "weir-engine   connected    2  0.1.0    4 s           7  -\n"
+            "\n"
+            "Connections 10 of 100   new/s 20   packets/s 1020   drops: none\n"
+            "\n"
+            "SERVICE  HEALTHY  ELIGIBLE  RULE  NEW  NEW/S  PACKETS/S  DROPS/S\n"
+            "web      2/2             2  P2.1  140     20       1020        0\n"
+            "\n"
+            "SERVICE  BACKEND    GROUP  NEW/S  PACKETS/S  SHARE\n"
+            "web      10.2.0.11  a         15         15  75.0%\n"
+            "web      10.2.0.12  a          5        5.0  25.0%\n");
+}
+
+TEST_F(Top, TheFirstScreenKnowsNoRates) {
+  const std::string text = screen(nullptr, at(10, status(100, 1000, 60, 40)));
+  EXPECT_THAT(text, HasSubstr("new/s -   packets/s -"));
+  EXPECT_THAT(text, HasSubstr("web      2/2             2  P2.1  100  -      -          -"));
+}
+
+TEST_F(Top, CountersThatBeganAnewHaveNoRate) {
+  const Moment before = at(10, status(100, 1000, 60, 40));
+  EXPECT_THAT(screen(&before, at(11, status(1, 1, 1, 0))), HasSubstr("new/s -"));
+}
+
+TEST_F(Top, AnEngineThatIsAwayIsSaid) {
+  Json away = status(1, 1, 1, 0);
+  away.erase("engine");
+  away["engineError"] = "weir-engine is not connected";
+  EXPECT_THAT(screen(nullptr, at(1, away)), HasSubstr("No counters: weir-engine is not connected"));
+}
+
+TEST_F(Top, AScreenIsNeverLongerThanTheWindow) {
+  const std::string text = screen(nullptr, at(1, status(1, 1, 1, 0)), "", 6);
+  EXPECT_EQ(lines(text), 6);
+  EXPECT_THAT(text, HasSubstr("more lines; --service NAME shows one service\n"));
+}
+
+TEST_F(Top, WithoutATerminalScreensFollowEachOther) {
+  manager_.say("GET /v1/status", 200, status(1, 1, 1, 0).dump());
+  EXPECT_EQ(weirctl({"top", "-n", "2", "--interval", "1s"}), 0);
+  EXPECT_EQ(manager_.asked().size(), 2u);
+  EXPECT_THAT(out_.str(), testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(out_.str(), HasSubstr("\n\nPROGRAM"));
+  EXPECT_EQ(weirctl({"top", "-n", "1", "--format", "json"}), 0);
+  EXPECT_EQ(lines(out_.str()), 1);
+  EXPECT_EQ(Json::parse(out_.str())["manager"]["generation"], 7);
+}
+
+TEST_F(Top, AManagerThatIsAwayEndsAScript) {
+  test::TemporaryDirectory empty;
+  std::istringstream in;
+  EXPECT_EQ(run({"--run-dir", empty.path().string(), "top", "-n", "2"},
+                {.in = in, .out = out_, .err = err_}),
+            3);
+}
+
+}  // namespace
+}  // namespace weir::cli
