@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "base/daemon_options.h"
+#include "base/file_limit.h"
 #include "base/instance_lock.h"
 #include "manager/daemon.h"
 #include "manager/kernel/netlink_kernel_state.h"
@@ -57,6 +58,7 @@ int main(int argc, char* argv[]) {
   // Before any other thread exists.
   auto signals = Signals::block({SIGTERM, SIGINT, SIGHUP});
   if (!signals.ok()) return fail(signals.error().message);
+  raiseFileLimit();  // every probe has a socket
 
   // Only one manager per run directory.
   const auto lock = InstanceLock::acquire(options.runDir, "weir-manager");

@@ -48,6 +48,8 @@ std::string_view word(Outcome::Kind kind) {
       return "UNHEALTHY";
     case Outcome::Kind::noAnswer:
       return "TIMEOUT";
+    case Outcome::Kind::notMade:
+      return "NOT_MADE";
   }
   return "";
 }

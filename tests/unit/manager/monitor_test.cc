@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <map>
 
@@ -109,6 +110,36 @@ TEST_F(Monitoring, H10_ASilentBackendTimesOut) {
   monitor_.setTargets({asked});
   runUntil(io_, [&] { return reported("a") == Health::timeout; });
   EXPECT_THAT(monitor_.reason({"g", "a"}), testing::HasSubstr("no answer within 1 s"));
+}
+
+// No file descriptor can be opened as long as this lives.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{.rlim_cur = 3, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(Monitoring, WhatThisMachineLacksSaysNothingOfABackend) {
+  known_ = Health::healthy;
+  LittleServer fine([](int) {});
+  monitor_.setTargets({target("a", fine.port())});
+  {
+    const NoDescriptors none;
+    runUntil(io_, [&] { return monitor_.counters().notMade >= 3; });
+  }
+  EXPECT_TRUE(reportSizes_.empty());
+  EXPECT_EQ(monitor_.counters().failed + monitor_.counters().timedOut, 0u);
+  EXPECT_THAT(monitor_.reason({"g", "a"}),
+              testing::HasSubstr("the probe could not be made: Too many open files"));
+  runUntil(io_, [&] { return monitor_.counters().succeeded > 0; });
+  EXPECT_EQ(monitor_.reason({"g", "a"}), "");
 }
 
 TEST_F(Monitoring, H13_EveryReadingOfTheLoadIsReportedWithItsTime) {

@@ -43,14 +43,14 @@ error_code prepare(tcp::socket& socket, const tcp::endpoint& destination, Mark m
 }
 
 // What a connection that did not come up means for the backend: refused is an answer, an
-// unreachable host is none.
+// unreachable host is none, anything else is this machine's own trouble.
 Outcome notConnected(const error_code& error) {
   if (error == asio::error::connection_refused) return answeredWrongly("connection refused");
   if (error == asio::error::connection_reset) return answeredWrongly("connection reset");
   if (error == asio::error::host_unreachable) return notAnswered("host unreachable");
   if (error == asio::error::network_unreachable) return notAnswered("network unreachable");
   if (error == asio::error::timed_out) return notAnswered("connection timed out");
-  return notAnswered(fmt::format("probe failed: {}", error.message()));
+  return notMade(fmt::format("the probe could not be made: {}", error.message()));
 }
 
 // Shared with the handlers that are under way, so that it may be cancelled at any time.

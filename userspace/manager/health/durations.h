@@ -53,6 +53,7 @@ struct ProbeDurations {
       case Outcome::Kind::wrongAnswer:
         return failed;
       case Outcome::Kind::noAnswer:
+      case Outcome::Kind::notMade:  // not to be asked for
         break;
     }
     return timedOut;

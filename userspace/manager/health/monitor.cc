@@ -61,6 +61,13 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
   }
 
   void heard(Prober& prober, const Outcome& outcome, bool changed) {
+    if (outcome.kind == Outcome::Kind::notMade) {
+      ++counters.notMade;
+      return log::warning("a health probe could not be made; its backend keeps its state",
+                          {{"BACKEND", prober.target().endpoint.endpoint},
+                           {"TARGET", prober.target().destination()},
+                           {"REASON", outcome.reason}});
+    }
     switch (outcome.kind) {
       case Outcome::Kind::success:
         ++counters.succeeded;
@@ -70,6 +77,8 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
         break;
       case Outcome::Kind::noAnswer:
         ++counters.timedOut;
+        break;
+      case Outcome::Kind::notMade:
         break;
     }
     for (const auto& service : prober.target().services)

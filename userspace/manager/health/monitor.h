@@ -38,6 +38,7 @@ class HealthMonitor {
   };
   struct Counters {
     std::uint64_t succeeded = 0, failed = 0, timedOut = 0;
+    std::uint64_t notMade = 0;  // for want of something on this machine
   };
 
   // `known`: the state that an endpoint had before (of the manager's predecessor, or before it was

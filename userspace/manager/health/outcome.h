@@ -13,8 +13,10 @@
 namespace weir::manager {
 
 struct Outcome {
-  // H10: a wrong answer makes a backend UNHEALTHY, no answer makes it TIMEOUT.
-  enum class Kind : std::uint8_t { success, wrongAnswer, noAnswer };
+  // H10: a wrong answer makes a backend UNHEALTHY, no answer makes it TIMEOUT. notMade: this
+  // machine could not send the probe (no file descriptor, no port, no privilege), which says
+  // nothing of the backend and changes nothing about it.
+  enum class Kind : std::uint8_t { success, wrongAnswer, noAnswer, notMade };
   Kind kind = Kind::noAnswer;
   std::string reason;                    // in words ("connection refused"); empty: success
   std::optional<ReportedWeight> weight;  // nullopt: this type of probe carries no weight
@@ -31,6 +33,10 @@ inline Outcome answeredWrongly(std::string reason) {
 }
 inline Outcome notAnswered(std::string reason) {
   return {Outcome::Kind::noAnswer, std::move(reason), {}, {}, {}};
+}
+
+inline Outcome notMade(std::string reason) {
+  return {Outcome::Kind::notMade, std::move(reason), {}, {}, {}};
 }
 
 }  // namespace weir::manager

@@ -73,7 +73,7 @@ void Prober::finish(Outcome outcome) {
   lastDuration_ = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - begun_);
   reason_ = outcome.reason;
-  weight_ = outcome.weight;
+  if (outcome.kind != Outcome::Kind::notMade) weight_ = outcome.weight;
   if (outcome.utilization) utilization_ = Utilization{*outcome.utilization, present};
   if (outcome.connectTime) connectTime_ = outcome.connectTime;
   schedule(nextStart(started_, present, name_, target_.check->checkInterval));

@@ -5,6 +5,7 @@ namespace weir::manager {
 
 std::optional<Health> ThresholdCounter::record(Outcome::Kind kind,
                                                const Thresholds& thresholds) noexcept {
+  if (kind == Outcome::Kind::notMade) return std::nullopt;
   if (kind == Outcome::Kind::success) {
     last_ = kind;
     failures_ = sameFailure_ = 0;

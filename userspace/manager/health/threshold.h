@@ -13,7 +13,8 @@ struct Thresholds {
   unsigned unhealthy = 2;  // failures in a row that make it unhealthy, at least 1
 };
 
-// From the outcomes of one target's probes to its state (H2). Only consecutive outcomes count:
+// From the outcomes of one target's probes to its state (H2). Only consecutive outcomes count, and
+// a probe that was not made is none:
 //   unknown            first success: healthy; unhealthy.threshold failures: unhealthy or timeout
 //   healthy            threshold failures of any kind: unhealthy or timeout, by the last one
 //   unhealthy, timeout threshold successes: healthy; threshold failures of the other kind: that one
