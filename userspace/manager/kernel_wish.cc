@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "manager/announced.h"
+
 namespace weir::manager {
 
 namespace {
@@ -88,6 +90,10 @@ KernelWish wishOf(const ControlPlane& controlPlane) {
   wish.divert.assign(divert.begin(), divert.end());
   wish.routes = divertedRoutes(configuration);
   wish.appliances = appliances(controlPlane);
+  wish.announced = announcedAddresses(controlPlane);
+  wish.interfaces = node.interfaces;
+  wish.manageSysctls = node.manageSysctls;
+  wish.spreadsByPort = spreadsByPort(configuration);
   wish.fwmarkMask = node.fwmarkMask;
   wish.ruleBase = node.ruleBase;
   wish.tableBase = node.tableBase;

@@ -26,7 +26,8 @@ void Publisher::publish(KernelWish wish, std::vector<SnapshotMessage> changes) {
   if (!inKernel_ || wish != wish_) {
     const KernelWish both = inKernel_ ? unionOf(*inKernel_, wish) : wish;
     wish_ = std::move(wish);
-    pruneDue_ = !inKernel_ || both != wish_;
+    pruneDue_ = !inKernel_ || both != wish_ || inKernel_->announced != wish_.announced ||
+                inKernel_->interfaces != wish_.interfaces || inKernel_->fallback != wish_.fallback;
     applyToKernel(both, KernelState::Prune::keepOld);
   }
   for (const auto& message : changes) generation_ = std::max(generation_, generationOf(message));

@@ -351,8 +351,9 @@ Status Divert::convergeFamily(Family family, const DivertElements& wanted,
   return status;
 }
 
-Status Divert::converge(const KernelWish& wish, const std::set<ApplianceOrigin>& origins,
-                        KernelState::Prune prune, ChangeLog& log) {
+Status Divert::converge(const KernelWish& wish, bool fallback,
+                        const std::set<ApplianceOrigin>& origins, KernelState::Prune prune,
+                        ChangeLog& log) {
   const std::set<Address> appliances(wish.appliances.begin(), wish.appliances.end());
   Status status = success();
   for (const Family family : kFamilies) {
@@ -362,8 +363,9 @@ Status Divert::converge(const KernelWish& wish, const std::set<ApplianceOrigin>&
       if ((backend.ipv4 && appliances.contains(*backend.ipv4)) ||
           (backend.ipv6 && appliances.contains(*backend.ipv6)))
         elements.marks.insert(backend.mark.value());
-    const DivertParameters parameters{wish.fwmarkMask, wish.queueBase, wish.queues,
-                                      anyRangeCoversAnAddress(elements), routingOwnership(wish)};
+    const DivertParameters parameters{wish.fwmarkMask, wish.queueBase,
+                                      wish.queues,     anyRangeCoversAnAddress(elements),
+                                      fallback,        routingOwnership(wish)};
     keepFirst(status, convergeFamily(family, elements, parameters, prune, log));
   }
   return status;

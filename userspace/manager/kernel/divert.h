@@ -62,8 +62,9 @@ class Divert {
   // table has our name and somebody else's content.
   Result<std::vector<RoutingOwnership>> earlierRuns();
 
-  Status converge(const KernelWish&, const std::set<ApplianceOrigin>&, KernelState::Prune,
-                  ChangeLog&);
+  // `fallback`: what is diverted gets the fallback's mark instead of going to the queues.
+  Status converge(const KernelWish&, bool fallback, const std::set<ApplianceOrigin>&,
+                  KernelState::Prune, ChangeLog&);
   Status removeAll();
 
  private:

@@ -18,6 +18,7 @@
 #include <new>
 
 #include "manager/kernel/attributes.h"
+#include "manager/kernel/own_numbers.h"
 
 namespace weir::manager {
 namespace {
@@ -33,7 +34,8 @@ constexpr unsigned kBitsPerConcatenatedType = 6;
 constexpr char kCommentFormat[] = "weir-manager: rules %u, tables %u, protocol %hhu%n";
 
 constexpr std::uint8_t kNeighbourDiscoveryFirst = 133;  // router solicitation
-constexpr std::uint8_t kNeighbourDiscoveryLast = 137;   // redirect
+constexpr std::uint8_t kNeighbourSolicitation = 135;
+constexpr std::uint8_t kNeighbourDiscoveryLast = 137;  // redirect
 
 // What the diversion's rules compare and do.
 class RuleBuilder : public RuleExpressions<RuleBuilder> {
@@ -64,8 +66,11 @@ class RuleBuilder : public RuleExpressions<RuleBuilder> {
       compare(NFT_CMP_NEQ, type);
     return *this;
   }
-  RuleBuilder& queue(const DivertParameters& parameters, QueueForm form) {
+  // To the queues, or to the fallback in their place.
+  RuleBuilder& take(const DivertParameters& parameters, QueueForm form) {
     add("notrack");
+    if (parameters.fallback)
+      return mark(fallbackMark(parameters.fwmarkMask).value(), parameters.fwmarkMask);
     switch (form) {
       case QueueForm::native: {
         nftnl_expr* e = add("queue");
@@ -205,9 +210,12 @@ NftSet makeSet(Family family, DivertSet which) {
 }
 
 std::vector<NftRule> makeRules(Family family, const DivertParameters& parameters, QueueForm form) {
-  const std::string queues = fmt::format("to queues {}-{}", parameters.queueBase,
-                                         parameters.queueBase + parameters.queues - 1);
   const std::uint32_t mask = parameters.fwmarkMask;
+  const std::string queues =
+      parameters.fallback
+          ? fmt::format("to the fallback, mark {:#010x}", fallbackMark(mask).value())
+          : fmt::format("to queues {}-{}", parameters.queueBase,
+                        parameters.queueBase + parameters.queues - 1);
   std::vector<NftRule> rules;
   const auto processed = [&](const std::string& how) { return "processed, known by its " + how; };
   rules.push_back(RuleBuilder(family, kRoutesChainName)
@@ -220,7 +228,7 @@ std::vector<NftRule> makeRules(Family family, const DivertParameters& parameters
                       .done(processed("interface")));
   rules.push_back(RuleBuilder(family, kRoutesChainName)
                       .destinationIsForwarded()
-                      .queue(parameters, form)
+                      .take(parameters, form)
                       .done("routes " + queues));
   rules.push_back(RuleBuilder(family, kChainName)
                       .meta(NFT_META_MARK)
@@ -229,6 +237,15 @@ std::vector<NftRule> makeRules(Family family, const DivertParameters& parameters
                       .accept()
                       .done(fmt::format("decided, mask {:#010x}", mask)));
   if (family == Family::ipv6) {
+    const std::uint32_t toThisHost = neighbourMark(mask).value();
+    rules.push_back(RuleBuilder(family, kChainName)
+                        .destinationIn(DivertSet::addresses)
+                        .meta(NFT_META_L4PROTO)
+                        .compare(NFT_CMP_EQ, static_cast<std::uint8_t>(Protocol::icmpv6))
+                        .payload(NFT_PAYLOAD_TRANSPORT_HEADER, 0, 1)
+                        .compare(NFT_CMP_EQ, kNeighbourSolicitation)
+                        .mark(toThisHost, mask)
+                        .done(fmt::format("neighbour solicitations, mark {:#010x}", toThisHost)));
     rules.push_back(RuleBuilder(family, kChainName)
                         .meta(NFT_META_L4PROTO)
                         .compare(NFT_CMP_EQ, static_cast<std::uint8_t>(Protocol::icmpv6))
@@ -240,7 +257,7 @@ std::vector<NftRule> makeRules(Family family, const DivertParameters& parameters
   }
   rules.push_back(RuleBuilder(family, kChainName)
                       .destinationIn(DivertSet::addresses)
-                      .queue(parameters, form)
+                      .take(parameters, form)
                       .done("virtual addresses " + queues));
   rules.push_back(RuleBuilder(family, kChainName)
                       .destinationIn(DivertSet::ranges)

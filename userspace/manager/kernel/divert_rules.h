@@ -12,6 +12,7 @@
 //     chain prerouting {
 //       type filter hook prerouting priority -450; policy accept;
 //       meta mark & MASK != 0 accept                     decided already: no loops
+//       ip6 daddr @addresses icmpv6 type 135 mark A      (ip6) see neighbour_proxies.h
 //       icmpv6 type 133-137 accept                       (ip6) the virtual address's own ND
 //       ip daddr @addresses notrack queue ...
 //       ip daddr @ranges jump routes
@@ -29,6 +30,8 @@
 //       (the same by iif @appliance_links)
 //     }
 //   }
+//
+// While the engine is away too long, `queue` is replaced by a mark (fallback.h).
 //
 // Routes are for packets that this machine forwards (N1): its own addresses, its neighbours'
 // broadcasts and multicast are none of these, and with a destination of 0.0.0.0/0 it would
@@ -87,6 +90,7 @@ struct DivertParameters {
   std::uint16_t queueBase = 0;
   std::uint16_t queues = 1;
   bool overlap = false;      // a route covers a virtual address
+  bool fallback = false;     // to the fallback's mark instead of the queues
   RoutingOwnership routing;  // told in the table's comment, for a successor with other numbers
   friend bool operator==(const DivertParameters&, const DivertParameters&) = default;
 };

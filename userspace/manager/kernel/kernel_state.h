@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +24,46 @@ struct DivertedRoute {
   friend auto operator<=>(const DivertedRoute&, const DivertedRoute&) = default;
 };
 
+// How the network is told of a virtual address now.
+struct VirtualAddress {
+  Address address;
+  bool arp = false;    // this host answers ARP and neighbour solicitations for it
+  bool route = false;  // a host route that routing daemons export
+  bool local = false;  // this host holds it: a proxy's connections end here
+  friend bool operator==(const VirtualAddress&, const VirtualAddress&) = default;
+};
+
+// Where diverted packets go while the engine is away, instead of to its queues: by the kernel's own
+// hash to the eligible backends. All of it sorted.
+struct FallbackWish {
+  struct Member {
+    Mark mark;
+    std::uint32_t weight = 1;
+    friend bool operator==(const Member&, const Member&) = default;
+  };
+  struct Service {
+    ServiceId id;
+    std::vector<Member> members;  // empty: dropped
+    friend bool operator==(const Service&, const Service&) = default;
+  };
+  struct Rule {
+    Address address;
+    Protocol protocol = Protocol::tcp;  // none: L3_DEFAULT
+    std::vector<PortRange> ports;       // empty: all
+    ServiceId service;
+    friend bool operator==(const Rule&, const Rule&) = default;
+  };
+  struct Range {
+    Prefix destination{Address{}, 0};
+    ServiceId service;
+    friend bool operator==(const Range&, const Range&) = default;
+  };
+  std::vector<Service> services;
+  std::vector<Rule> rules;
+  std::vector<Range> ranges;
+  friend bool operator==(const FallbackWish&, const FallbackWish&) = default;
+};
+
 // Everything that should be there. What weir owns and is not in it is removed.
 struct KernelWish {
   std::vector<BackendRoute> backends;  // a routing rule, a table and a neighbour for each mark
@@ -29,6 +72,11 @@ struct KernelWish {
   // Backends of next hops and the other addresses of their machines. What comes from them to the
   // destination of a route has been processed and is routed normally (N7).
   std::vector<Address> appliances;
+  std::vector<VirtualAddress> announced;
+  std::vector<std::string> interfaces;   // for ARP; empty: those whose subnet has the address
+  std::optional<FallbackWish> fallback;  // in force instead of the queues
+  bool manageSysctls = false;
+  bool spreadsByPort = false;  // a service's affinity takes ports into account
   std::uint32_t fwmarkMask = 0xffff0000;
   std::uint32_t ruleBase = 10000;
   std::uint32_t tableBase = 0x77650000;
@@ -89,6 +137,15 @@ class KernelState {
   virtual std::vector<int> eventSources() const { return {}; }
   // Reads all events that wait there: true when one of them calls for reconcile().
   virtual bool takeEvents() { return false; }
+
+  // Announces virtual addresses to the links once more, with the next comparison.
+  virtual void announceAgain() {}
+
+  // Settings of the host that weir changed: path below /proc/sys and the value before.
+  using Sysctls = std::map<std::string, std::string>;
+  // Those of an earlier run that was killed, and what makes each later change of them outlive this
+  // one; called before a setting is changed. To be given before the first apply().
+  virtual void rememberSysctls(Sysctls, std::function<void(const Sysctls&)>) {}
 
   // Removes everything that weir owns, also what an earlier run left behind.
   virtual Status removeAll() = 0;

@@ -23,6 +23,7 @@ NetlinkKernelState::NetlinkKernelState(Netlink route, Netlink netfilter, Netlink
       netfilterEvents_(std::move(netfilterEvents)),
       neighbours_(route_),
       divert_(netfilter_),
+      host_(route_, netfilter_),
       wish_(numbers) {}
 
 Result<std::unique_ptr<NetlinkKernelState>> NetlinkKernelState::open(const KernelWish& numbers) {
@@ -106,6 +107,7 @@ Status NetlinkKernelState::removeFormer() {
               fmt::format("ruleBase {}, tableBase {}, routeProtocol {}", own.ruleBase,
                           own.tableBase, own.routeProtocol));
     keepFirst(status, removeRouting(route_, own, lastRouting_));
+    keepFirst(status, host_.removeFormer(own, wish_));
   }
   if (status) former_.clear();
   return status;
@@ -135,18 +137,21 @@ Status NetlinkKernelState::convergeOnce() {
   for (const auto& [address, origin] : origins_) origins.insert(origin);
 
   keepFirst(status, routing->addMissing());
-  keepFirst(status, divert_.converge(wish_, origins, prune_, log_));
+  keepFirst(status, host_.addMissing(wish_, *nextHops, log_));
+  keepFirst(status, divert_.converge(wish_, host_.fallbackReady(), origins, prune_, log_));
   if (prune_ == Prune::removeOld) {
     keepFirst(status, routing->removeOld());
+    keepFirst(status, host_.removeOthers(wish_));
   }
   lastRouting_ = routing->wishes();
   if (prune_ == Prune::removeOld) keepFirst(status, removeFormer());
 
-  warnings_.clear();
+  warnings_ = host_.announcements().warnings();
   if (wish_.routes.empty()) return status;
   const auto subnets = connectedSubnets(route_);
   if (!subnets) return subnets.error();
-  warnings_ = conflictsWithSubnets(wish_.routes, *subnets);
+  for (std::string& conflict : conflictsWithSubnets(wish_.routes, *subnets))
+    warnings_.push_back(std::move(conflict));
   return status;
 }
 
@@ -188,7 +193,9 @@ Status NetlinkKernelState::removeAll() {
   for (const RoutingOwnership& own : former_) {
     keepFirst(status, removeRouting(route_, own));
     keepFirst(status, neighbours_.removeAll(own.routeProtocol));
+    keepFirst(status, host_.removeAll(own));
   }
+  keepFirst(status, host_.restoreSysctls());
   former_.clear();
   lastRouting_ = {};
   origins_.clear();

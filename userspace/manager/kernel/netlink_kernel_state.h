@@ -4,7 +4,7 @@
 // CAP_NET_ADMIN. One thread at a time.
 //
 // It is made of parts, each in a file of its own with what it adds, what it removes and how it
-// takes everything away: neighbours, policy_routing, divert. Here is their order.
+// takes everything away: neighbours, policy_routing, divert, host_parts. Here is their order.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 #include "manager/kernel/change_log.h"
 #include "manager/kernel/divert.h"
+#include "manager/kernel/host_parts.h"
 #include "manager/kernel/kernel_state.h"
 #include "manager/kernel/neighbours.h"
 #include "manager/kernel/netlink.h"
@@ -38,6 +39,10 @@ class NetlinkKernelState : public KernelState {
   std::vector<std::string> warnings() const override { return warnings_; }
   std::vector<int> eventSources() const override;
   bool takeEvents() override;
+  void announceAgain() override { host_.announcements().again(); }
+  void rememberSysctls(Sysctls former, std::function<void(const Sysctls&)> save) override {
+    host_.sysctls().remember(std::move(former), std::move(save));
+  }
   Status removeAll() override;
 
   // Messages that change the kernel, sent since open(); without those that keep neighbours fresh.
@@ -60,6 +65,7 @@ class NetlinkKernelState : public KernelState {
   NetlinkEvents netfilterEvents_;
   Neighbours neighbours_;
   Divert divert_;
+  HostParts host_;
   KernelWish wish_;
   Prune prune_ = Prune::keepOld;
   bool applied_ = false;

@@ -14,6 +14,7 @@
 
 #include "manager/kernel/attributes.h"
 #include "manager/kernel/interface_name.h"
+#include "manager/kernel/route_messages.h"
 
 namespace weir::manager {
 namespace {
@@ -105,12 +106,7 @@ Result<NextHops> findNextHops(Netlink& netlink, const std::set<Address>& address
   std::vector<NextHops::iterator> asked;
   for (const Address& address : addresses) {
     asked.push_back(nextHops.try_emplace(address).first);
-    requests.add("route", RTM_GETROUTE, NLM_F_REQUEST, 96, [&address](nlmsghdr* message) {
-      auto* route = static_cast<rtmsg*>(mnl_nlmsg_put_extra_header(message, sizeof(rtmsg)));
-      route->rtm_family = addressFamily(address.family());
-      route->rtm_dst_len = static_cast<std::uint8_t>(8 * addressLength(address.family()));
-      putAddress(message, RTA_DST, address);
-    });
+    addRouteQuestion(requests, address);
   }
   const Status done = netlink.exchange(requests, [&asked](const NetlinkAnswer& answer) {
     const auto& hop = asked[answer.request];

@@ -62,6 +62,15 @@ void addRouteDump(Messages& messages, Family family, std::uint8_t protocol) {
                });
 }
 
+void addRouteQuestion(Messages& messages, Address address) {
+  messages.add("route", RTM_GETROUTE, NLM_F_REQUEST, 96, [address](nlmsghdr* m) {
+    rtmsg* route = putRouteHeader(m);
+    route->rtm_family = addressFamily(address.family());
+    route->rtm_dst_len = static_cast<std::uint8_t>(8 * addressLength(address.family()));
+    putAddress(m, RTA_DST, address);
+  });
+}
+
 fib_rule_hdr* putRule(nlmsghdr* m, Family family, const RoutingRule& rule, std::uint8_t protocol) {
   fib_rule_hdr* header = putRuleHeader(m);
   header->family = addressFamily(family);

@@ -38,6 +38,8 @@ struct DumpedRoute {
 };
 
 void addRuleDump(Messages&, Family);
+// How would an unmarked packet of this host go to the address? One message answers.
+void addRouteQuestion(Messages&, Address);
 void addRouteDump(Messages&, Family, std::uint8_t protocol);
 // What a message about this rule says; further selectors may follow.
 fib_rule_hdr* putRule(nlmsghdr*, Family, const RoutingRule&, std::uint8_t protocol);
