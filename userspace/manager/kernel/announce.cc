@@ -37,6 +37,18 @@ std::vector<const Link*> announcingLinks(Address address,
   return result;
 }
 
+std::string announcedNowhere(Address address, const std::vector<std::string>& interfaces) {
+  if (interfaces.empty())
+    return fmt::format(
+        "{} (announce: ARP) is answered for nowhere: no interface that is up has an address in its "
+        "subnet; name the interfaces in `interfaces` of weir.yaml, or use announce: ROUTE",
+        address.toString());
+  return fmt::format(
+      "{} (announce: ARP) is answered for nowhere: of the `interfaces` of weir.yaml none is there, "
+      "up and of Ethernet",
+      address.toString());
+}
+
 OwnRoutingWish Announcements::plan(const KernelWish& wish, const Links& links,
                                    const std::vector<ConnectedSubnet>& subnets) {
   wanted_.clear();
@@ -49,15 +61,7 @@ OwnRoutingWish Announcements::plan(const KernelWish& wish, const Links& links,
     for (const Link* link : where) wanted_.insert({link->index, address});
     families.insert(address.family());
     if (!where.empty()) continue;
-    warnings_.push_back(
-        wish.interfaces.empty()
-            ? fmt::format("{} (announce: ARP) is answered for nowhere: no interface that is up has "
-                          "an address in its subnet; name the interfaces in `interfaces` of "
-                          "weir.yaml, or use announce: ROUTE",
-                          address.toString())
-            : fmt::format("{} (announce: ARP) is answered for nowhere: of the `interfaces` of "
-                          "weir.yaml none is there, up and of Ethernet",
-                          address.toString()));
+    warnings_.push_back(announcedNowhere(address, wish.interfaces));
   }
   const RoutingOwnership own = routingOwnership(wish);
   return {neighbourRoutes(families, own), neighbourRules(families, own, wish.fwmarkMask)};

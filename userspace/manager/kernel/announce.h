@@ -30,6 +30,9 @@ namespace weir::manager {
 std::vector<const Link*> announcingLinks(Address, const std::vector<std::string>& interfaces,
                                          const Links&, const std::vector<ConnectedSubnet>&);
 
+// What to tell an operator then.
+std::string announcedNowhere(Address, const std::vector<std::string>& interfaces);
+
 class Announcements {
  public:
   static constexpr std::chrono::milliseconds kRepeat{1000};
