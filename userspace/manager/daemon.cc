@@ -31,18 +31,24 @@ log::Level levelOf(LogLevel level) noexcept {
 Daemon::Daemon(const DaemonOptions& options, KernelState& kernel, Signals& signals)
     : options_(options),
       signals_(signals),
-      manager_(io_, kernel, options.runDir,
-               [directory = options.configDir] { return config::loadDirectory(directory); }),
+      manager_(
+          io_, kernel, options.runDir,
+          [directory = options.configDir] { return config::loadDirectory(directory); },
+          options.configDir),
       api_(io_, apiHandler(manager_)),
       signalFd_(io_, signals.fd()),
       watchdog_(io_) {}
 
 Daemon::~Daemon() { signalFd_.release(); }
 
-Status Daemon::start(Configuration configuration) {
-  if (Status status = api_.listenLocal(options_.runDir / "api.sock", "weir"); !status.ok())
+Status Daemon::start(config::Loaded loaded) {
+  if (Status status = api_.listenLocal(options_.runDir / "api.sock", "weir", "weir-view");
+      !status.ok())
     return status;
-  if (Status status = manager_.start(std::move(configuration)); !status.ok()) return status;
+  if (Status status =
+          manager_.start(std::move(loaded.configuration), std::move(loaded.definitions));
+      !status.ok())
+    return status;
   manager_.onConfiguration([this](const Configuration& c) { configured(c); });
   configured(manager_.controlPlane().configuration());
   awaitSignal();

@@ -24,7 +24,7 @@ class Daemon {
   Daemon(const DaemonOptions&, KernelState& kernel, Signals& signals);
   ~Daemon();
 
-  Status start(Configuration);
+  Status start(config::Loaded);  // which is ok()
   // Until a signal ends it; then everything is stopped and removed.
   void run();
 

@@ -81,7 +81,7 @@ int main(int argc, char* argv[]) {
 
   // Everything at work, until a signal ends it.
   Daemon daemon(options, **kernel, *signals);
-  if (const Status started = daemon.start(std::move(loaded.configuration)); !started.ok())
+  if (const Status started = daemon.start(std::move(loaded)); !started.ok())
     return fail(started.error().message);
   daemon.run();
   return 0;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "manager/announced.h"
 #include "manager/clock.h"
 #include "manager/health/probe_targets.h"
 #include "manager/kernel_wish.h"
@@ -11,6 +12,8 @@
 namespace weir::manager {
 
 namespace {
+
+constexpr std::string_view kEngine = "weir-engine";
 
 NodeSnapshot nodeSnapshot(const Node& node) {
   NodeSnapshot snapshot;
@@ -44,10 +47,11 @@ std::string refusalOf(const std::vector<config::Diagnostic>& diagnostics) {
 }  // namespace
 
 Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesystem::path runDir,
-                 Load load)
+                 Load load, std::filesystem::path configDir)
     : kernel_(kernel),
       runDir_(std::move(runDir)),
       load_(std::move(load)),
+      configDir_(std::move(configDir)),
       dataPlanes_(io, [this] { return everything(); }),
       publisher_(
           io, kernel,
@@ -59,7 +63,15 @@ Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesyst
             return controlPlane_.health(ref).value_or(Health::unknown);
           },
           [this](HealthMonitor::Report report) { hear(std::move(report)); }),
-      state_(io, runDir_ / "manager.state", [this] { return controlPlane_.save(); }),
+      state_(io, runDir_ / "manager.state",
+             [this] { return withHostState(controlPlane_.save(), hostState_); }),
+      engineWatch_(
+          io,
+          [this] {
+            const Node& node = controlPlane_.configuration().node;
+            return EngineWatch::Settings{node.queueBase, node.queues, node.engineGrace};
+          },
+          [this] { return engine(); }, [this] { fallbackChanged(); }),
       deadline_(io),
       reconcile_(io),
       kernelWatch_(io, kernel, [this] { reconcileKernel(); }),
@@ -67,12 +79,14 @@ Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesyst
 
 Manager::~Manager() = default;
 
-Status Manager::start(Configuration configuration) {
+Status Manager::start(Configuration configuration, std::vector<config::Definition> definitions) {
   // The socket first: what may fail comes before the kernel is touched.
   if (Status status = dataPlanes_.listen(runDir_ / "snapshots.sock"); !status.ok()) return status;
   restore();
+  engineWatch_.start(hostState_.fallback);
   auto changes = applyConfiguration(std::move(configuration));
   if (!changes.ok()) return changes.error();
+  define(std::move(definitions));
   dataPlanes_.onProgress([this] { publisher_.progressed(); });
   logRules(controlPlane_.everything());
   // Not only what changed: everything is new to the kernel and the data planes.
@@ -88,8 +102,15 @@ void Manager::restore() {
   Status status = success();
   if (!text.ok())
     status = text.error();
-  else if (text.value())
+  else if (text.value()) {
+    hostState_ = hostStateIn(**text);
     status = controlPlane_.restore(**text);
+  }
+  kernel_.rememberSysctls(hostState_.sysctls, [this](const KernelState::Sysctls& former) {
+    hostState_.sysctls = former;
+    state_.changed();
+    saveState();
+  });
   if (!status.ok())
     log::warning("the state of the manager's last run is not usable; starting afresh",
                  {{"REASON", status.error().message}});
@@ -98,6 +119,8 @@ void Manager::restore() {
 void Manager::stop() {
   deadline_.cancel();
   reconcile_.cancel();
+  engineWatch_.stop();
+  hostState_.fallback = false;
   kernelWatch_.stop();
   health_.setTargets({});
   dataPlanes_.stop();
@@ -143,8 +166,9 @@ static std::string changedFixedSettings(const Node& running, const Node& wanted)
   return changed;
 }
 
-Manager::Reload Manager::reload() {
-  config::Loaded loaded = load_();
+Manager::Reload Manager::reload() { return take(load_()); }
+
+Manager::Reload Manager::take(config::Loaded loaded) {
   if (!loaded.ok()) {
     std::string why = refusalOf(loaded.diagnostics);
     return refuse(std::move(why), std::move(loaded.diagnostics));
@@ -152,27 +176,34 @@ Manager::Reload Manager::reload() {
   if (loaded.configuration == controlPlane_.configuration()) {
     ++reloads_.accepted;
     lastReload_ = "unchanged";
+    define(std::move(loaded.definitions));
     log::info("configuration is unchanged");
+    kernel_.announceAgain();
+    reconcileKernel();
     return {true, false, {}, std::move(loaded.diagnostics)};
   }
-  const std::string fixed =
-      changedFixedSettings(controlPlane_.configuration().node, loaded.configuration.node);
-  if (!fixed.empty())
-    return refuse(fixed +
-                      " cannot change while weir runs: stop weir-engine and weir-manager, then "
-                      "start both",
-                  std::move(loaded.diagnostics));
+  const std::string fixed = fixedSettingsRefusal(loaded.configuration.node);
+  if (!fixed.empty()) return refuse(fixed, std::move(loaded.diagnostics));
   auto changes = applyConfiguration(std::move(loaded.configuration));
   if (!changes.ok()) return refuse(changes.error().message, std::move(loaded.diagnostics));
   ++reloads_.accepted;
   lastReload_ = "applied";
+  define(std::move(loaded.definitions));
   const Configuration& configuration = controlPlane_.configuration();
+  kernel_.announceAgain();
   log::info("configuration applied",
             {{"SERVICES", std::to_string(configuration.services.size())},
              {"FORWARDING_RULES", std::to_string(configuration.rules.size())}});
   carryOut(std::move(changes).value());
   if (onConfiguration_) onConfiguration_(configuration);
   return {true, true, {}, std::move(loaded.diagnostics)};
+}
+
+std::string Manager::fixedSettingsRefusal(const Node& wanted) const {
+  const std::string fixed = changedFixedSettings(controlPlane_.configuration().node, wanted);
+  if (fixed.empty()) return {};
+  return fixed +
+         " cannot change while weir runs: stop weir-engine and weir-manager, then start both";
 }
 
 void Manager::onConfiguration(std::function<void(const Configuration&)> callback) {
@@ -215,7 +246,7 @@ void Manager::carryOut(Changes changes, std::vector<SnapshotMessage> before) {
   // Written before it is sent: a generation that a data plane has seen is never given out again,
   // not even when the manager is killed in the next moment.
   if (!before.empty()) saveState();
-  publisher_.publish(wishOf(controlPlane_), std::move(before));
+  publisher_.publish(wish(), std::move(before));
   updateTargets();
   updateUnreachable();
   armDeadline();
@@ -226,6 +257,8 @@ void Manager::logRules(const Changes& changes) {
     const std::string& rule = service.eligible.rule;
     std::string& logged = ruleOfService_[service.name];
     if (logged == rule) continue;
+    // Others on the links may have been told otherwise meanwhile.
+    if (!logged.empty()) kernel_.announceAgain();
     logged = rule;
     const auto view = controlPlane_.view(service.name);
     log::info("eligible backends are chosen by another rule",
@@ -264,6 +297,36 @@ void Manager::armDeadline() {
   deadline_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) carryOut(controlPlane_.advance(now()));
   });
+}
+
+KernelWish Manager::wish() const {
+  KernelWish wish = wishOf(controlPlane_);
+  if (engineWatch_.openedAt()) wish.fallback = fallbackWish(controlPlane_);
+  return wish;
+}
+
+EngineWatch::Engine Manager::engine() const {
+  EngineWatch::Engine engine;
+  for (const DataPlaneView& plane : dataPlanes_.dataPlanes()) {
+    if (plane.program != kEngine) continue;
+    engine.connected = true;
+    engine.current = plane.applied >= publisher_.generation();
+  }
+  return engine;
+}
+
+void Manager::fallbackChanged() {
+  const bool open = engineWatch_.openedAt().has_value();
+  if (open)
+    log::warning(
+        "weir-engine is away: the kernel spreads packets over the eligible backends",
+        {{"GRACE_S", std::to_string(controlPlane_.configuration().node.engineGrace.count())}});
+  else
+    log::warning("weir-engine is back: its decisions hold again");
+  hostState_.fallback = open;
+  state_.changed();
+  saveState();
+  publisher_.publish(wish(), {});
 }
 
 void Manager::armReconcile() {

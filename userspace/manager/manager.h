@@ -8,13 +8,19 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "config/edit.h"
 #include "config/load.h"
+#include "manager/engine_watch.h"
 #include "manager/health/monitor.h"
+#include "manager/host_state.h"
 #include "manager/kernel/kernel_state.h"
 #include "manager/kernel_watch.h"
 #include "manager/publisher.h"
@@ -33,12 +39,14 @@ class Manager {
   using Load = std::function<config::Loaded()>;
   static constexpr std::chrono::seconds kReconcileInterval{2};
 
-  // Sockets and state go below `runDir`. `kernel` outlives the manager.
-  Manager(boost::asio::io_context&, KernelState& kernel, std::filesystem::path runDir, Load load);
+  // Sockets and state go below `runDir`. `kernel` outlives the manager. `configDir` is what `load`
+  // reads, where edit() writes; empty: nothing can be edited.
+  Manager(boost::asio::io_context&, KernelState& kernel, std::filesystem::path runDir, Load load,
+          std::filesystem::path configDir = {});
   ~Manager();
 
   // Takes over from its predecessor, applies the configuration, and serves data planes.
-  Status start(Configuration);
+  Status start(Configuration, std::vector<config::Definition> definitions = {});
   // Nothing of weir's remains in the kernel; the state is written.
   void stop();
 
@@ -50,6 +58,17 @@ class Manager {
     std::vector<config::Diagnostic> diagnostics;  // errors, warnings and hints
   };
   Reload reload();
+  // What the next reload would read.
+  config::Loaded loadAgain() const { return load_(); }
+
+  // Changes the configuration directory by command and applies it as a reload would. Refused:
+  // neither the directory nor what runs is touched. `dryRun`: neither is in any case.
+  using Edited = std::variant<config::EditPlan, config::EditRefusal>;
+  Edited edit(const config::EditRequest&, bool dryRun);
+
+  // What the control plane would be with another, valid configuration; the error says in one line
+  // why that cannot be had now. Nothing changes.
+  Result<std::unique_ptr<ControlPlane>> tryOut(const Configuration&) const;
   // After each accepted change of the configuration.
   void onConfiguration(std::function<void(const Configuration&)>);
 
@@ -63,12 +82,15 @@ class Manager {
     std::uint64_t accepted = 0, refused = 0;
   };
   const ControlPlane& controlPlane() const noexcept { return controlPlane_; }
+  // Where a resource of the running configuration is written; nullptr: not known.
+  const config::Definition* definitionOf(std::string_view collection, std::string_view name) const;
   const HealthMonitor& health() const noexcept { return health_; }
   const Publisher& publisher() const noexcept { return publisher_; }
   SnapshotServer& dataPlanes() noexcept { return dataPlanes_; }
   const ReloadCounters& reloads() const noexcept { return reloads_; }
   const std::string& lastReload() const noexcept { return lastReload_; }  // in words
   std::chrono::seconds uptime() const;
+  const EngineWatch& engineWatch() const noexcept { return engineWatch_; }
 
  private:
   void restore();
@@ -82,17 +104,27 @@ class Manager {
   void armDeadline();
   void armReconcile();
   void reconcileKernel();
+  KernelWish wish() const;
+  void fallbackChanged();
+  EngineWatch::Engine engine() const;
   std::vector<SnapshotMessage> everything() const;
   Reload refuse(std::string why, std::vector<config::Diagnostic>);
+  Reload take(config::Loaded);
+  std::string fixedSettingsRefusal(const Node& wanted) const;
+  void define(std::vector<config::Definition>);
 
   KernelState& kernel_;
   std::filesystem::path runDir_;
   Load load_;
+  std::filesystem::path configDir_;
+  std::map<std::pair<std::string, std::string>, config::Definition, std::less<>> definitions_;
   ControlPlane controlPlane_;
   SnapshotServer dataPlanes_;
   Publisher publisher_;
   HealthMonitor health_;
+  HostState hostState_;
   StateFile state_;
+  EngineWatch engineWatch_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer reconcile_;
   KernelWatch kernelWatch_;

@@ -76,7 +76,7 @@ SnapshotServer::SnapshotServer(asio::io_context& io, Everything everything)
 SnapshotServer::~SnapshotServer() { stop(); }
 
 Status SnapshotServer::listen(const std::filesystem::path& path) {
-  auto acceptor = listenLocal(impl_->io, path, "weir");
+  auto acceptor = listenLocal(impl_->io, path, SocketGroups::named("weir"));
   if (!acceptor.ok()) return acceptor.error();
   impl_->acceptor.emplace(std::move(acceptor).value());
   impl_->accept();

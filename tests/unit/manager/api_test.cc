@@ -23,7 +23,7 @@ class Api : public testing::Test {
                    const std::string& body = "") {
     const auto parsed = parseTarget(target);
     std::optional<HttpResponse> response;
-    handler_({method, parsed->path, parsed->query, body},
+    handler_({method, parsed->path, parsed->query, body, "application/json", Access::full},
              [&](HttpResponse r) { response = std::move(r); });
     runUntil(managed_.io, [&] { return response.has_value(); });
     return *response;
@@ -50,8 +50,8 @@ TEST_F(Api, StatusShowsServicesAlsoWithoutAnEngine) {
 TEST_F(Api, ServicesAndTheirHealth) {
   EXPECT_EQ(json::parse(ask("GET", "/v1/backendServices").body)["items"].size(), 1u);
   const json service = json::parse(ask("GET", "/v1/backendServices/web").body);
-  EXPECT_EQ(service["forwardingRules"][0]["name"], "web-vip");
-  EXPECT_EQ(service["backends"].size(), 2u);
+  EXPECT_EQ(service["status"]["forwardingRules"][0], "web-vip");
+  EXPECT_EQ(service["status"]["backends"].size(), 2u);
   const json health = json::parse(ask("GET", "/v1/backendServices/web/health").body);
   EXPECT_EQ(health["healthStatus"][0]["healthState"], "UNKNOWN");
   EXPECT_EQ(health["healthStatus"][0]["endpoint"], "127.0.0.1");
@@ -68,7 +68,7 @@ TEST_F(Api, UnknownNamesAndPathsAre404) {
 TEST_F(Api, AnotherMethodIs405) {
   EXPECT_EQ(ask("POST", "/v1/status").status, 405u);
   EXPECT_EQ(ask("GET", "/v1/reload").status, 405u);
-  EXPECT_EQ(ask("DELETE", "/v1/backendServices/web").status, 405u);
+  EXPECT_EQ(ask("DELETE", "/v1/backendServices").status, 405u);
 }
 
 TEST_F(Api, P7_1_DrainAndUndrain) {

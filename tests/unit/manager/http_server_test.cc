@@ -55,7 +55,8 @@ class HttpServing : public testing::Test {
   HttpServer server_{io_,
                      [](const HttpRequest& request, const HttpRespond& respond) {
                        respond({200, "text/plain",
-                                request.path.empty() ? "" : request.path[0] + ":" + request.body});
+                                request.path.empty() ? "" : request.path[0] + ":" + request.body,
+                                {}});
                      },
                      kPatience};
   std::thread thread_;
@@ -90,7 +91,7 @@ TEST_F(HttpServing, MalformedRequestsGetAClearError) {
 }
 
 TEST_F(HttpServing, HugeBodiesAndHeadersAreRefused) {
-  EXPECT_THAT(exchange("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1048577\r\n\r\n"),
+  EXPECT_THAT(exchange("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 8388609\r\n\r\n"),
               testing::StartsWith("HTTP/1.1 413 "));
   EXPECT_THAT(exchange("GET / HTTP/1.1\r\nX: " + std::string(20000, 'x') + "\r\n\r\n"),
               testing::StartsWith("HTTP/1.1 431 "));
@@ -99,8 +100,8 @@ TEST_F(HttpServing, HugeBodiesAndHeadersAreRefused) {
 
 TEST_F(HttpServing, ABodyOfTheLimitFits) {
   EXPECT_THAT(exchange("POST /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-                       "Content-Length: 1048576\r\n\r\n" +
-                       std::string(1048576, 'b')),
+                       "Content-Length: 8388608\r\n\r\n" +
+                       std::string(8388608, 'b')),
               testing::StartsWith("HTTP/1.1 200 "));
 }
 

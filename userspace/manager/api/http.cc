@@ -67,10 +67,20 @@ std::optional<HttpTarget> parseTarget(std::string_view target) {
   return parsed;
 }
 
+std::string mediaType(std::string_view contentType) {
+  std::string type(contentType.substr(0, contentType.find(';')));
+  type.erase(type.find_last_not_of(" \t") + 1);
+  for (char& c : type)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return type;
+}
+
 HttpResponse errorResponse(unsigned status, std::string_view message) {
   const nlohmann::json body{{"error", {{"message", message}}}};
-  return {status, "application/json",
-          body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+  return {status,
+          "application/json",
+          body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+          {}};
 }
 
 }  // namespace weir::manager

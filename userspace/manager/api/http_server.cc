@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "manager/api/http_session.h"
-#include "manager/local_socket.h"
+#include "manager/api/peer.h"
 #include "weir/address.h"
 
 namespace weir::manager {
@@ -51,7 +51,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
           const auto self = weak.lock();
           if (!self || !acceptor || error == asio::error::operation_aborted) return;
           if (!error) {
-            self->welcome(HttpSession::Socket(std::move(socket)));
+            const Access access = self->accessOf(*acceptor, socket.native_handle());
+            self->welcome(HttpSession::Socket(std::move(socket)), access);
             return self->accept(acceptor);
           }
           // Out of descriptors: neither spin nor stop accepting.
@@ -68,13 +69,22 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   }
   static tcp::acceptor& acceptorOf(tcp::acceptor& acceptor) { return acceptor; }
 
-  void welcome(HttpSession::Socket socket) {
+  Access accessOf(const LocalListener&, int socket) const {
+    const auto peer = peerOf(socket);
+    return peer ? manager::accessOf(*peer, groups) : Access::none;
+  }
+  static Access accessOf(const tcp::acceptor&, int) noexcept { return Access::view; }
+
+  void welcome(HttpSession::Socket socket, Access access) {
     const bool full = sessions.size() >= kMaxConnections;
-    auto session = makeHttpSession(std::move(socket), handler, patience,
+    auto session = makeHttpSession(std::move(socket), handler, access, patience,
                                    [weak = weak_from_this()](HttpSession* gone) {
                                      if (const auto self = weak.lock()) self->sessions.erase(gone);
                                    });
     if (full) return session->refuse(errorResponse(503, "too many connections; try again later"));
+    if (access == Access::none)
+      return session->refuse(
+          errorResponse(403, "only root and the groups weir and weir-view may use this socket"));
     sessions.emplace(session.get(), session);
     session->start();
   }
@@ -83,6 +93,7 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   HttpHandler handler;
   std::chrono::milliseconds patience;
   asio::steady_timer retry;
+  SocketGroups groups;
   std::optional<LocalListener> local;
   std::optional<tcp::acceptor> tcpAcceptor;
   std::map<HttpSession*, std::weak_ptr<HttpSession>> sessions;
@@ -94,10 +105,16 @@ HttpServer::HttpServer(asio::io_context& io, HttpHandler handler,
 
 HttpServer::~HttpServer() { stop(); }
 
-Status HttpServer::listenLocal(const std::filesystem::path& path, const std::string& group) {
-  auto acceptor = manager::listenLocal(impl_->io, path, group);
-  if (!acceptor.ok()) return acceptor.error();
-  impl_->local.emplace(std::move(acceptor).value());
+Status HttpServer::listenLocal(const std::filesystem::path& path, const std::string& group,
+                               const std::string& viewGroup) {
+  return listenLocal(path, SocketGroups::named(group, viewGroup));
+}
+
+Status HttpServer::listenLocal(const std::filesystem::path& path, const SocketGroups& groups) {
+  auto listener = manager::listenLocal(impl_->io, path, groups);
+  if (!listener.ok()) return listener.error();
+  impl_->groups = groups;
+  impl_->local.emplace(std::move(listener).value());
   impl_->accept(impl_->local);
   return success();
 }

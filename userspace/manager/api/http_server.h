@@ -9,17 +9,18 @@
 #include <string>
 
 #include "manager/api/http.h"
+#include "manager/local_socket.h"
 #include "weir/result.h"
 
 namespace weir::manager {
 
 // HTTP/1.1 on a Unix or a TCP socket. Whatever a client sends, or does not send, it gets a clear
 // error or is disconnected, and disturbs nobody else:
-//   malformed 400, too slow 408, body over kMaxBody 413, headers over kMaxHeader 431, more than
-//   kMaxConnections 503.
+//   malformed 400, not allowed to connect 403, too slow 408, body over kMaxBody 413, headers over
+//   kMaxHeader 431, more than kMaxConnections 503.
 class HttpServer {
  public:
-  static constexpr std::size_t kMaxBody = 1u << 20;
+  static constexpr std::size_t kMaxBody = 8u << 20;
   static constexpr unsigned kMaxHeader = 16u << 10;
   static constexpr std::size_t kMaxConnections = 256;
 
@@ -29,8 +30,11 @@ class HttpServer {
              std::chrono::milliseconds patience = std::chrono::seconds(10));
   ~HttpServer();
 
-  // Mode 0660, of group `group` where it exists.
-  Status listenLocal(const std::filesystem::path&, const std::string& group);
+  // For root, this program's user, the members of `group`, who may do everything, and those of
+  // `viewGroup`, who may look. Groups that do not exist are nobody's.
+  Status listenLocal(const std::filesystem::path&, const std::string& group,
+                     const std::string& viewGroup = "");
+  Status listenLocal(const std::filesystem::path&, const SocketGroups&);
   // "127.0.0.1:9147" or "[::1]:9147".
   Status listenTcp(const std::string& address);
   // The TCP port; tests listen on port 0.

@@ -2,12 +2,14 @@
 #include "manager/api/http_session.h"
 
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <optional>
+#include <string_view>
 
 #include "manager/api/http_server.h"
 
@@ -21,7 +23,7 @@ namespace {
 
 HttpResponse responseTo(const error_code& error) {
   if (error == http::error::body_limit)
-    return errorResponse(413, "the request's body is larger than 1 MiB");
+    return errorResponse(413, "the request's body is larger than 8 MiB");
   if (error == http::error::header_limit)
     return errorResponse(431, "the request's headers are larger than 16 KiB");
   return errorResponse(400, "malformed HTTP request: " + error.message());
@@ -29,10 +31,11 @@ HttpResponse responseTo(const error_code& error) {
 
 class Session : public HttpSession, public std::enable_shared_from_this<Session> {
  public:
-  Session(Socket socket, HttpHandler handler, std::chrono::milliseconds patience,
+  Session(Socket socket, HttpHandler handler, Access access, std::chrono::milliseconds patience,
           std::function<void(HttpSession*)> closed)
       : socket_(std::move(socket)),
         handler_(std::move(handler)),
+        access_(access),
         patience_(patience),
         closed_(std::move(closed)),
         timer_(socket_.get_executor()) {}
@@ -73,14 +76,40 @@ class Session : public HttpSession, public std::enable_shared_from_this<Session>
     parser_->body_limit(HttpServer::kMaxBody);
     parser_->header_limit(HttpServer::kMaxHeader);
     startTimer();
+    http::async_read_header(socket_, buffer_, *parser_,
+                            [self = shared_from_this()](const error_code& error, std::size_t) {
+                              if (error) return self->received(error);
+                              self->readBody();
+                            });
+  }
+
+  // The same timer runs on: it is the whole request that has to come in time.
+  void readBody() {
+    if (!closed_) return;
+    if (tooSlow_) return received(asio::error::operation_aborted);
+    const auto expect = parser_->get()[http::field::expect];
+    if (!expect.empty() && !boost::beast::iequals(expect, "100-continue"))
+      return received(http::error::bad_field);
+    if (!expect.empty() && !parser_->is_done()) {
+      asio::async_write(socket_, asio::buffer(kContinue),
+                        [self = shared_from_this()](const error_code& error, std::size_t) {
+                          if (error) return self->received(error);
+                          self->readRest();
+                        });
+    } else {
+      readRest();
+    }
+  }
+
+  void readRest() {
     http::async_read(socket_, buffer_, *parser_,
                      [self = shared_from_this()](const error_code& error, std::size_t) {
-                       self->timer_.cancel();
                        self->received(error);
                      });
   }
 
   void received(const error_code& error) {
+    timer_.cancel();
     if (!closed_) return;
     if (!error) return dispatch();
     const bool nothingCame = !parser_->got_some();
@@ -98,8 +127,13 @@ class Session : public HttpSession, public std::enable_shared_from_this<Session>
     const auto target = message.target();
     auto parsed = parseTarget({target.data(), target.size()});
     if (!parsed) return refuse(errorResponse(400, "the request's path cannot be understood"));
-    HttpRequest request{std::string(message.method_string()), std::move(parsed->path),
-                        std::move(parsed->query), message.body()};
+    const auto contentType = message[http::field::content_type];
+    HttpRequest request{std::string(message.method_string()),
+                        std::move(parsed->path),
+                        std::move(parsed->query),
+                        message.body(),
+                        mediaType({contentType.data(), contentType.size()}),
+                        access_};
     handler_(std::move(request), [self = shared_from_this()](HttpResponse response) {
       if (self->closed_) self->write(std::move(response));
     });
@@ -109,7 +143,8 @@ class Session : public HttpSession, public std::enable_shared_from_this<Session>
     response_ = {};
     response_.result(response.status);
     response_.version(11);
-    response_.set(http::field::content_type, response.contentType);
+    if (!response.body.empty()) response_.set(http::field::content_type, response.contentType);
+    if (!response.allow.empty()) response_.set(http::field::allow, response.allow);
     response_.keep_alive(keepAlive_);
     response_.body() = std::move(response.body);
     response_.prepare_payload();
@@ -124,8 +159,11 @@ class Session : public HttpSession, public std::enable_shared_from_this<Session>
                       });
   }
 
+  static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
   Socket socket_;
   HttpHandler handler_;
+  Access access_;
   std::chrono::milliseconds patience_;
   std::function<void(HttpSession*)> closed_;  // empty: closed
   asio::steady_timer timer_;
@@ -140,9 +178,9 @@ class Session : public HttpSession, public std::enable_shared_from_this<Session>
 }  // namespace
 
 std::shared_ptr<HttpSession> makeHttpSession(HttpSession::Socket socket, HttpHandler handler,
-                                             std::chrono::milliseconds patience,
+                                             Access access, std::chrono::milliseconds patience,
                                              std::function<void(HttpSession*)> closed) {
-  return std::make_shared<Session>(std::move(socket), std::move(handler), patience,
+  return std::make_shared<Session>(std::move(socket), std::move(handler), access, patience,
                                    std::move(closed));
 }
 

@@ -22,7 +22,7 @@ class HttpSession {
 };
 
 // Lives until its connection is closed; `closed` is called then, once.
-std::shared_ptr<HttpSession> makeHttpSession(HttpSession::Socket, HttpHandler,
+std::shared_ptr<HttpSession> makeHttpSession(HttpSession::Socket, HttpHandler, Access,
                                              std::chrono::milliseconds patience,
                                              std::function<void(HttpSession*)> closed);
 

@@ -16,30 +16,6 @@ namespace {
 
 std::string hex(Mark mark) { return fmt::format("{:#010x}", mark.value()); }
 
-std::string_view toString(ServiceProtocol protocol) noexcept {
-  switch (protocol) {
-    case ServiceProtocol::tcp:
-      return "TCP";
-    case ServiceProtocol::udp:
-      return "UDP";
-    case ServiceProtocol::unspecified:
-      return "UNSPECIFIED";
-  }
-  return "?";
-}
-
-std::string_view toString(PersistOnUnhealthy persist) noexcept {
-  switch (persist) {
-    case PersistOnUnhealthy::defaultForProtocol:
-      return "DEFAULT_FOR_PROTOCOL";
-    case PersistOnUnhealthy::neverPersist:
-      return "NEVER_PERSIST";
-    case PersistOnUnhealthy::alwaysPersist:
-      return "ALWAYS_PERSIST";
-  }
-  return "?";
-}
-
 std::string_view severityName(config::Diagnostic::Severity severity) noexcept {
   switch (severity) {
     case config::Diagnostic::Severity::error:
@@ -50,31 +26,6 @@ std::string_view severityName(config::Diagnostic::Severity severity) noexcept {
       return "hint";
   }
   return "?";
-}
-
-Json ruleJson(const ForwardingRule& rule) {
-  Json json{{"name", rule.name}, {"IPAddress", rule.address.toString()}};
-  switch (rule.protocol) {
-    case Protocol::none:
-      json["IPProtocol"] = "L3_DEFAULT";
-      break;
-    case Protocol::udp:
-      json["IPProtocol"] = "UDP";
-      break;
-    default:  // protocol numbers are open; rules know these three
-      json["IPProtocol"] = "TCP";
-      break;
-  }
-  if (rule.ports.empty()) {
-    json["allPorts"] = true;
-    return json;
-  }
-  json["ports"] = Json::array();
-  for (const PortRange& range : rule.ports)
-    json["ports"].push_back(range.first == range.last
-                                ? std::to_string(range.first)
-                                : fmt::format("{}-{}", range.first, range.last));
-  return json;
 }
 
 Json backendJson(const Manager& manager, const BackendView& backend) {
@@ -98,6 +49,51 @@ Json backendJson(const Manager& manager, const BackendView& backend) {
   return json;
 }
 
+unsigned statusOf(config::EditRefusal::Why why) noexcept {
+  using Why = config::EditRefusal::Why;
+  switch (why) {
+    case Why::invalid:
+      return 400;
+    case Why::missing:
+      return 404;
+    case Why::conflict:
+    case Why::notNow:
+      return 409;
+    case Why::stale:
+      return 412;
+    case Why::onDisk:
+      return 422;
+    case Why::notWritten:
+      return 500;
+  }
+  return 500;
+}
+
+Json diagnosticJson(const config::Diagnostic& diagnostic) {
+  return {{"severity", severityName(diagnostic.severity)},
+          {"file", diagnostic.file},
+          {"line", diagnostic.line},
+          {"column", diagnostic.column},
+          {"message", diagnostic.message},
+          {"text", diagnostic.toString()}};
+}
+
+void addServiceStatus(const Manager& manager, const std::string& name, bool details, Json& status) {
+  const Configuration& configuration = manager.controlPlane().configuration();
+  const auto service = std::find_if(configuration.services.begin(), configuration.services.end(),
+                                    [&](const BackendService& s) { return s.name == name; });
+  if (service == configuration.services.end()) return;
+  Json summary = serviceSummary(manager, *service);
+  summary.erase("name");
+  status.update(summary);
+  status["forwardingRules"] = Json::array();
+  for (const auto& rule : configuration.rules)
+    if (rule.backendService == name) status["forwardingRules"].push_back(rule.name);
+  if (!details) return;
+  if (const auto view = manager.controlPlane().view(name))
+    status["backends"] = serviceHealth(manager, *view)["healthStatus"];
+}
+
 }  // namespace
 
 Json serviceSummary(const Manager& manager, const BackendService& service) {
@@ -116,28 +112,23 @@ Json serviceSummary(const Manager& manager, const BackendService& service) {
           {"explanation", view->eligibility.explanation}};
 }
 
-Json serviceDescription(const Manager& manager, const BackendService& service) {
-  Json json = serviceSummary(manager, service);
-  json["protocol"] = toString(service.protocol);
-  json["sessionAffinity"] = weir::toString(service.affinity);
-  json["connectionTrackingPolicy"] = {
-      {"trackingMode", weir::toString(service.tracking)},
-      {"connectionPersistenceOnUnhealthyBackends", toString(service.persist)},
-      {"idleTimeoutSec", service.idleTimeout.count()}};
-  json["connectionDraining"] = {{"drainingTimeoutSec", service.drainingTimeout.count()}};
-  if (service.hasFailoverPolicy())
-    json["failoverPolicy"] = {
-        {"failoverRatio", service.failover.failoverRatio},
-        {"dropTrafficIfUnhealthy", service.failover.dropTrafficIfUnhealthy},
-        {"disableConnectionDrainOnFailover", service.failover.disableConnectionDrainOnFailover}};
-  json["weighted"] = service.weighted;
-  json["healthChecks"] = Json::array();
-  if (!service.healthCheck.empty()) json["healthChecks"].push_back(service.healthCheck);
-  json["forwardingRules"] = Json::array();
-  for (const auto& rule : manager.controlPlane().configuration().rules)
-    if (rule.backendService == service.name) json["forwardingRules"].push_back(ruleJson(rule));
-  if (const auto view = manager.controlPlane().view(service.name))
-    json["backends"] = serviceHealth(manager, *view)["healthStatus"];
+Json resourceJson(const config::WrittenResource& resource) {
+  Json json = jsonOf(*resource.value);
+  json["kind"] = resource.collection.kind;
+  json["fingerprint"] = config::fingerprint(*resource.value);
+  return json;
+}
+
+Json resourceJson(const Manager& manager, const config::WrittenResource& resource, bool details) {
+  Json json = resourceJson(resource);
+  Json status = Json::object();
+  if (const auto* place = manager.definitionOf(resource.collection.name, resource.name)) {
+    status["file"] = place->file;
+    status["line"] = place->line;
+  }
+  if (resource.collection.name == "backendServices")
+    addServiceStatus(manager, resource.name, details, status);
+  json["status"] = std::move(status);
   return json;
 }
 
@@ -166,6 +157,14 @@ static Json kernelOverview(const Publisher& publisher) {
           {"changes", std::move(changes)}};
 }
 
+static Json fallbackOverview(const EngineWatch& watch) {
+  Json json{{"open", watch.openedAt().has_value()}, {"openings", watch.openings()}};
+  if (watch.openedAt())
+    json["sinceSec"] =
+        std::chrono::duration_cast<std::chrono::seconds>(now() - *watch.openedAt()).count();
+  return json;
+}
+
 Json statusOverview(Manager& manager) {
   Json planes = Json::array();
   for (const auto& plane : manager.dataPlanes().dataPlanes())
@@ -185,20 +184,43 @@ Json statusOverview(Manager& manager) {
             {"generation", manager.publisher().generation().value()},
             {"kernelErrors", manager.publisher().counters().kernelErrors}}},
           {"kernel", kernelOverview(manager.publisher())},
+          {"fallback", fallbackOverview(manager.engineWatch())},
           {"dataPlanes", std::move(planes)},
           {"services", std::move(services)}};
 }
 
 Json diagnosticsJson(const std::vector<config::Diagnostic>& diagnostics) {
   Json list = Json::array();
-  for (const auto& diagnostic : diagnostics)
-    list.push_back({{"severity", severityName(diagnostic.severity)},
-                    {"file", diagnostic.file},
-                    {"line", diagnostic.line},
-                    {"column", diagnostic.column},
-                    {"message", diagnostic.message},
-                    {"text", diagnostic.toString()}});
+  for (const auto& diagnostic : diagnostics) list.push_back(diagnosticJson(diagnostic));
   return list;
+}
+
+Json findingsJson(const std::vector<config::Finding>& findings) {
+  Json list = Json::array();
+  for (const auto& finding : findings) {
+    Json json = diagnosticJson(finding.diagnostic);
+    json["text"] = finding.toString();
+    if (!finding.collection.empty()) {
+      json["collection"] = finding.collection;
+      json["name"] = finding.name;
+      json["path"] = finding.path;
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+HttpResponse refusal(unsigned status, std::string_view message,
+                     const std::vector<config::Finding>& findings) {
+  HttpResponse response = errorResponse(status, message);
+  if (findings.empty()) return response;
+  Json body{{"error", {{"message", message}}}, {"diagnostics", findingsJson(findings)}};
+  response.body = dump(body);
+  return response;
+}
+
+HttpResponse refusal(const config::EditRefusal& refused) {
+  return refusal(statusOf(refused.why), refused.message, refused.findings);
 }
 
 Json nextHop(const ControlPlane& controlPlane, Mark mark) {

@@ -3,25 +3,34 @@
 // What the API shows, as JSON. Field names follow C1 where the configuration has them.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <string_view>
 #include <vector>
 
 #include "config/load.h"
+#include "config/write.h"
+#include "manager/api/http.h"
+#include "manager/api/value_json.h"
 #include "manager/manager.h"
 
 namespace weir::manager {
 
-using Json = nlohmann::ordered_json;
-
 // One service in a list: counts, and the rule that made its eligible set.
 Json serviceSummary(const Manager&, const BackendService&);
-// The same, with its policy and forwarding rules.
-Json serviceDescription(const Manager&, const BackendService&);
+// A resource in normal form with its kind and fingerprint.
+Json resourceJson(const config::WrittenResource&);
+// The same with its status; `details`: as a description, not an item of a list.
+Json resourceJson(const Manager&, const config::WrittenResource&, bool details);
 // Its backends with their states, after Google's backendServices.getHealth.
 Json serviceHealth(const Manager&, const ServiceView&);
 // Everything of `weirctl status` but what the engine tells.
 Json statusOverview(Manager&);
 Json diagnosticsJson(const std::vector<config::Diagnostic>&);
+Json findingsJson(const std::vector<config::Finding>&);
+// An error with what was found, where anything was.
+HttpResponse refusal(unsigned status, std::string_view message,
+                     const std::vector<config::Finding>& findings);
+// What an edit was refused for.
+HttpResponse refusal(const config::EditRefusal&);
 // Where a mark leads, for `weirctl explain`; null: nowhere.
 Json nextHop(const ControlPlane&, Mark);
 
