@@ -9,6 +9,9 @@ namespace weir {
 
 namespace {
 
+// Times are sums of milliseconds, which binary fractions miss by less than this.
+constexpr CapacityDrain::Seconds kRounding = 1e-6;
+
 double healthyShare(const CapacityDrain::Group& group) {
   return group.members == 0 ? 0 : static_cast<double>(group.healthy) / group.members;
 }
@@ -30,7 +33,7 @@ const std::set<std::string>& CapacityDrain::update(const std::vector<Group>& gro
     if (share >= kUndrainFrom) {
       const auto known = memory_.healthySince.find(group.name);
       const Seconds since = known == memory_.healthySince.end() ? now : known->second;
-      if (now - since >= kHealthyFor) continue;  // S4.3: its capacity is back
+      if (now - since >= kHealthyFor - kRounding) continue;  // S4.3: its capacity is back
       healthySince[group.name] = since;
     }
     stillDrained.insert(group.name);

@@ -64,16 +64,10 @@ struct ControlPlane::Impl {
     const auto found = index.services.find(std::string(service));
     if (found == index.services.end())
       return Error{fmt::format("no passthrough backend service is named '{}'", service)};
-    bool leaving = false;
-    for (const ServiceBackend& backend : found->second->backends) {
-      const auto member = state.endpoints.find({backend.group, std::string(endpoint)});
-      if (member == state.endpoints.end()) continue;
-      if (!member->second.leaves) return found->second;
-      leaving = true;
-    }
-    return Error{leaving
-                     ? fmt::format("'{}' has left its group and drains already", endpoint)
-                     : fmt::format("backend service '{}' has no backend '{}'", service, endpoint)};
+    if (const Status drainable = checkDrainable(*found->second, state.endpoints, endpoint);
+        !drainable)
+      return drainable.error();
+    return found->second;
   }
 };
 
@@ -190,20 +184,17 @@ Result<Changes> ControlPlane::setWeight(std::span<const WeightUpdate> updates, T
 
 Result<Changes> ControlPlane::drain(std::string_view service, std::string_view endpoint,
                                     std::optional<std::chrono::seconds> timeout, Time now) {
-  constexpr std::chrono::seconds kMaxTimeout{3600};
   const auto backend = impl_->backendOf(service, endpoint);
   if (!backend) return backend.error();
-  const std::chrono::seconds seconds = timeout.value_or((*backend)->drainingTimeout);
-  if (seconds < std::chrono::seconds{0} || seconds > kMaxTimeout)
-    return Error{fmt::format("draining timeout {} s is out of range 0..{} s", seconds.count(),
-                             kMaxTimeout.count())};
+  const Result<Time> deadline = drainDeadline(**backend, timeout, now);
+  if (!deadline) return deadline.error();
 
   std::set<std::string> affected{std::string(service)};
   impl_->expire(now, affected);
   OperatorDrain& drain =
       impl_->state.services.at(std::string(service)).drains[std::string(endpoint)];
-  drain.deadline = now + seconds;
-  drain.ended = drain.ended || seconds == std::chrono::seconds{0};
+  drain.deadline = *deadline;
+  drain.ended = drain.ended || *deadline == now;
   return impl_->rebuild(affected);
 }
 

@@ -37,12 +37,6 @@ struct BackendState {
   bool mayTurnUnhealthy = false;
 };
 
-// A drain by command stays until undrained; ended: its entries are gone (P7.1).
-struct OperatorDrain {
-  Time deadline;
-  bool ended = false;
-};
-
 struct ServiceState {
   ServiceId id;
   std::map<std::string, BackendState> backends;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "endpoint_states.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -52,6 +54,30 @@ void updateEndpoints(const Configuration& configuration, EndpointStates& endpoin
     const bool forgotten = !groups.contains(group) || *leaves <= now;
     it = forgotten ? endpoints.erase(it) : std::next(it);
   }
+}
+
+Status checkDrainable(const BackendService& service, const EndpointStates& endpoints,
+                      std::string_view endpoint) {
+  bool leaving = false;
+  for (const ServiceBackend& backend : service.backends) {
+    const auto member = endpoints.find({backend.group, std::string(endpoint)});
+    if (member == endpoints.end()) continue;
+    if (!member->second.leaves) return success();
+    leaving = true;
+  }
+  return Error{
+      leaving ? fmt::format("'{}' has left its group and drains already", endpoint)
+              : fmt::format("backend service '{}' has no backend '{}'", service.name, endpoint)};
+}
+
+Result<Time> drainDeadline(const BackendService& service,
+                           std::optional<std::chrono::seconds> timeout, Time now) {
+  constexpr std::chrono::seconds kMaxTimeout{3600};
+  const std::chrono::seconds seconds = timeout.value_or(service.drainingTimeout);
+  if (seconds < std::chrono::seconds{0} || seconds > kMaxTimeout)
+    return Error{fmt::format("draining timeout {} s is out of range 0..{} s", seconds.count(),
+                             kMaxTimeout.count())};
+  return now + seconds;
 }
 
 bool EndpointState::weightValid() const noexcept {

@@ -3,8 +3,10 @@
 // What is known of the members of groups, the same for the services of all schemes.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "weir/control_plane.h"
 
@@ -25,6 +27,18 @@ struct EndpointState {
   bool weightValid() const noexcept;
 };
 using EndpointStates = std::map<EndpointRef, EndpointState>;
+
+// A drain by command stays until undrained; ended: its entries are gone (P7.1).
+struct OperatorDrain {
+  Time deadline;
+  bool ended = false;
+};
+
+// Can the endpoint be put to drain in this service? Else why not, fit for an operator.
+Status checkDrainable(const BackendService&, const EndpointStates&, std::string_view endpoint);
+// When a drain that begins now ends: after the service's timeout, unless one is given (0..3600 s).
+Result<Time> drainDeadline(const BackendService&, std::optional<std::chrono::seconds> timeout,
+                           Time now);
 
 // Endpoints of the configuration come and go: those that left begin to drain, for the largest
 // timeout of the services that use their group (P7.3), or are forgotten; those that came back stop
