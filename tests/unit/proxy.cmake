@@ -3,3 +3,7 @@ target_sources(weir_unit_proxy_core PRIVATE
   proxy/placement_test.cc
   proxy/proxy_header_test.cc
   proxy/tls_routing_test.cc)
+
+weir_test(weir_unit_proxy proxy/session_test.cc weir_proxy)
+target_sources(weir_unit_proxy PRIVATE
+  proxy/handover_test.cc)
