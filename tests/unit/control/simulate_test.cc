@@ -173,13 +173,19 @@ TEST_F(Simulate, C3_MistakesInEventsHaveTheirPlace) {
            "8:10: error: at must be a number from 0 to 1000000000, not '1e3'"},
           {"  - {at: 1, pakcet: {}}\n",
            "8:13: error: unknown key 'pakcet' in an event (did you mean 'packet'?); allowed are "},
-          {"  - {at: 1, close: c1}\n",
-           "8:13: error: 'close' is an event of the TCP proxy, which this version of weir does not "
-           "have"},
+          {"  - {at: 1, close: c1}\n", "8:20: error: no connection 'c1' is open at this time"},
           {"  - {at: 1, load: {service: web, connections: 5}}\n",
-           "8:13: error: 'load' is an event of the TCP proxy"},
-          {"  - {at: 1, connection: {id: a}}\n",
-           "8:13: error: 'connection' is an event of the TCP"},
+           "8:28: error: backend service 'web' is a passthrough service"},
+          {"  - {at: 1, load: {service: wob, connections: 5}}\n",
+           "8:28: error: there is no backend service 'wob' at this time"},
+          {"  - {at: 1, load: {service: web, connections: -1}}\n",
+           "8:46: error: connections must be a number from 0 to "},
+          {"  - {at: 1, connection: {id: a}}\n", "8:25: error: a connection needs the key 'src'"},
+          {"  - {at: 1, connection: {id: a, src: 10.1.0.1, dst: fd00::1, sport: 1, dport: 80}}\n",
+           "8:25: error: src and dst must be addresses of the same family"},
+          {"  - {at: 1, connection: {id: a, src: 10.1.0.1, dst: 10.9.9.9, sport: 1, dport: 80}}\n"
+           "  - {at: 1, connection: {id: a, src: 10.1.0.1, dst: 10.9.9.9, sport: 2, dport: 80}}\n",
+           "9:30: error: connection 'a' is open already, since event 0"},
           {"  - {at: 1, health: {10.2.0.1: DRAINING}}\n", "8:32: error: "},
           {"  - {at: 1, health: {10.2.0.9: HEALTHY}}\n",
            "8:22: error: no network endpoint group holds 10.2.0.9"},
@@ -242,11 +248,15 @@ TEST_F(Simulate, C3_MistakesInExpectations) {
               StartsWith("11:16: error: unknown key 'endpiont'"));
   EXPECT_THAT(expecting("  - {rule: P2.1}\n"),
               StartsWith("11:5: error: an expectation needs the key 'event'"));
-  EXPECT_THAT(expecting("  - {event: 1, approx: {a: 1}}\n"), StartsWith("11:16: error: approx"));
+  EXPECT_THAT(expecting("  - {event: 1, approx: {a: x}}\n"),
+              StartsWith("11:28: error: each of approx must be a number from 0 to "));
+  EXPECT_THAT(expecting("  - {event: 1, groups: {a: {fil: 1}}}\n"),
+              StartsWith("11:29: error: unknown key 'fil' in a group of a load"));
   EXPECT_THAT(expecting("  - {event: 1, in: []}\n"),
               StartsWith("11:20: error: in needs at least one endpoint"));
-  EXPECT_THAT(expecting("  - {event: 1, action: proxy}\n"),
-              StartsWith("11:24: error: action must be forward, drop or pass, not 'proxy'"));
+  EXPECT_THAT(expecting("  - {event: 1, action: prox}\n"),
+              StartsWith("11:24: error: action must be forward, drop, pass, proxy or close, not "
+                         "'prox'"));
 }
 
 TEST_F(Simulate, C3_MistakesInTheDocument) {

@@ -8,7 +8,9 @@
 #include <charconv>
 
 #include "cli/simulate/packet_event.h"
+#include "config/collections.h"
 #include "config/types.h"
+#include "weir/dns_name.h"
 
 namespace weir::cli {
 namespace {
@@ -21,7 +23,8 @@ using config::Value;
 constexpr double kLatest = 1e9;
 
 struct HostPort {
-  Address address;
+  Address address;  // when there is no name
+  std::string fqdn;
   std::optional<std::uint16_t> port;
 };
 
@@ -33,9 +36,10 @@ std::optional<std::uint16_t> portOf(std::string_view text) noexcept {
   return good ? std::optional(port) : std::nullopt;
 }
 
-// "10.0.0.1", "fd00::1", "10.0.0.1:80", "[fd00::1]:80".
+// "10.0.0.1", "fd00::1", "10.0.0.1:80", "[fd00::1]:80", "db.example.com", "db.example.com:443".
 std::optional<HostPort> hostPortOf(std::string_view text) {
-  if (const auto address = Address::parse(text)) return HostPort{*address, std::nullopt};
+  if (const auto address = Address::parse(text)) return HostPort{*address, "", std::nullopt};
+  if (auto name = normalizeDnsName(text)) return HostPort{{}, std::move(*name), std::nullopt};
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view host = text.substr(0, colon);
@@ -43,8 +47,11 @@ std::optional<HostPort> hostPortOf(std::string_view text) {
   if (bracketed) host = host.substr(1, host.size() - 2);
   const auto address = Address::parse(host);
   const auto port = portOf(text.substr(colon + 1));
-  if (!address || !port || address->isIpv4() == bracketed) return std::nullopt;
-  return HostPort{*address, port};
+  if (!port) return std::nullopt;
+  if (auto name = normalizeDnsName(host); name && !bracketed)
+    return HostPort{{}, std::move(*name), port};
+  if (!address || address->isIpv4() == bracketed) return std::nullopt;
+  return HostPort{*address, "", port};
 }
 
 std::optional<EndpointKey> endpointKey(std::string_view text, Mark place, Reader& reader) {
@@ -59,12 +66,13 @@ std::optional<EndpointKey> endpointKey(std::string_view text, Mark place, Reader
   const bool groupIsName =
       key.group.empty() ? member.size() == text.size() : config::isResourceName(key.group);
   if (!read || !groupIsName) {
-    reader.error(place, fmt::format("{} is not an endpoint; allowed are ADDRESS, ADDRESS:PORT, and "
-                                    "each after GROUP/",
+    reader.error(place, fmt::format("{} is not an endpoint; allowed are ADDRESS, ADDRESS:PORT, "
+                                    "DNS-NAME:PORT, and each after GROUP/",
                                     config::quote(text)));
     return std::nullopt;
   }
   key.address = read->address;
+  key.fqdn = read->fqdn;
   key.port = read->port;
   return key;
 }
@@ -124,9 +132,9 @@ UtilizationEvent readUtilization(const Value& value, Reader& reader) {
   UtilizationEvent event;
   if (!isMapping(value, reader, "a mapping from endpoints to utilizations")) return event;
   for (const Value::Entry& entry : value.entries) {
-    if (auto endpoint = endpointKey(entry.key, entry.mark, reader))
-      event.endpoints.push_back(std::move(*endpoint));
-    share.read(*entry.value, reader);
+    auto endpoint = endpointKey(entry.key, entry.mark, reader);
+    const auto utilization = share.read(*entry.value, reader);
+    if (endpoint && utilization) event.items.push_back({std::move(*endpoint), *utilization});
   }
   return event;
 }
@@ -172,10 +180,10 @@ RemoveEvent readRemove(const Value& value, Reader& reader) {
   if (endpoint.kind == Value::Kind::scalar) member = hostPortOf(endpoint.text);
   if (!member) {
     const Reader::Scope scope(reader, "endpoint");
-    reader.mustBe(endpoint, "an address, or address:port");
+    reader.mustBe(endpoint, "an address, address:port or DNS-name:port");
     return event;
   }
-  event.endpoint = {read->group, member->address, member->port, endpoint.mark};
+  event.endpoint = {read->group, member->address, member->fqdn, member->port, endpoint.mark};
   return event;
 }
 
@@ -186,8 +194,11 @@ AddEvent readAdd(const Value& value, Reader& reader) {
 
 DeleteEvent readDelete(const Value& value, Reader& reader) {
   static const auto names = config::listOf(config::resourceName());
-  static const std::vector<std::string> kCollections{
-      "healthChecks", "networkEndpointGroups", "backendServices", "forwardingRules", "routes"};
+  static const auto kCollections = [] {
+    std::vector<std::string> all;
+    for (const config::CollectionInfo& c : config::collections()) all.emplace_back(c.name);
+    return all;
+  }();
   DeleteEvent event;
   if (!isMapping(value, reader, "a mapping from collections to lists of names")) return event;
   for (const Value::Entry& entry : value.entries) {
@@ -225,15 +236,17 @@ void applyInto(const config::ValuePtr& value, Event& event, Reader& reader) {
   if (isMapping(*value, reader, "a mapping of collections")) event.what = ApplyEvent{value};
 }
 
-constexpr std::array<Kind, 8> kKinds{{{"packet", packetInto},
-                                      {"health", into<HealthEvent, readHealth>},
-                                      {"weight", into<WeightEvent, readWeight>},
-                                      {"utilization", into<UtilizationEvent, readUtilization>},
-                                      {"remove", into<RemoveEvent, readRemove>},
-                                      {"add", into<AddEvent, readAdd>},
-                                      {"apply", applyInto},
-                                      {"delete", into<DeleteEvent, readDelete>}}};
-constexpr std::array<std::string_view, 3> kProxyKinds{"connection", "close", "load"};
+constexpr std::array<Kind, 11> kKinds{{{"packet", packetInto},
+                                       {"connection", into<ConnectionEvent, readConnection>},
+                                       {"close", into<CloseEvent, readClose>},
+                                       {"load", into<LoadEvent, readLoad>},
+                                       {"health", into<HealthEvent, readHealth>},
+                                       {"weight", into<WeightEvent, readWeight>},
+                                       {"utilization", into<UtilizationEvent, readUtilization>},
+                                       {"remove", into<RemoveEvent, readRemove>},
+                                       {"add", into<AddEvent, readAdd>},
+                                       {"apply", applyInto},
+                                       {"delete", into<DeleteEvent, readDelete>}}};
 
 const Kind* kindOf(std::string_view key) noexcept {
   for (const Kind& kind : kKinds)
@@ -242,12 +255,6 @@ const Kind* kindOf(std::string_view key) noexcept {
 }
 
 void reportUnknown(const Value::Entry& entry, Reader& reader) {
-  if (std::find(kProxyKinds.begin(), kProxyKinds.end(), entry.key) != kProxyKinds.end()) {
-    reader.error(entry.mark, fmt::format("'{}' is an event of the TCP proxy, which this version of "
-                                         "weir does not have",
-                                         entry.key));
-    return;
-  }
   std::vector<std::string> known{"at"};
   for (const Kind& kind : kKinds) known.emplace_back(kind.key);
   reader.error(entry.mark,
@@ -295,7 +302,9 @@ std::string canonicalEndpoint(const std::string& text) {
   const auto read = hostPortOf(text);
   if (!read) return text;
   Endpoint endpoint;
-  (read->address.isIpv4() ? endpoint.ipAddress : endpoint.ipv6Address) = read->address;
+  endpoint.fqdn = read->fqdn;
+  if (read->fqdn.empty())
+    (read->address.isIpv4() ? endpoint.ipAddress : endpoint.ipv6Address) = read->address;
   endpoint.port = read->port;
   return endpoint.identity();
 }

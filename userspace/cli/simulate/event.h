@@ -9,22 +9,24 @@
 #include <variant>
 #include <vector>
 
+#include "cli/simulate/proxy_event.h"
 #include "config/schema.h"
 #include "weir/control_plane.h"
 #include "weir/packet.h"
 
 namespace weir::cli {
 
-// "10.2.0.11", "10.2.0.12:8080", "[fd00::1]:80", each also as "group/...": one or more members of
-// groups.
+// "10.2.0.11", "10.2.0.12:8080", "[fd00::1]:80", "db.example.com:443", each also as "group/...":
+// one or more members of groups.
 struct EndpointKey {
   std::string group;  // empty: every group that holds it
-  Address address;
+  Address address;    // when there is no name
+  std::string fqdn;
   std::optional<std::uint16_t> port;
   config::Mark place;
 };
 
-// Of many events only packets come in millions; the others hold what they need.
+// Of many events only packets and connections come in millions; the others hold what they need.
 struct HealthEvent {
   struct Item {
     EndpointKey endpoint;
@@ -39,9 +41,12 @@ struct WeightEvent {
   };
   std::vector<Item> items;
 };
-// Accepted; passthrough services take no notice of it.
 struct UtilizationEvent {
-  std::vector<EndpointKey> endpoints;
+  struct Item {
+    EndpointKey endpoint;
+    double utilization;
+  };
+  std::vector<Item> items;
 };
 struct RemoveEvent {
   EndpointKey endpoint;  // with its group
@@ -66,9 +71,15 @@ struct DeleteEvent {
 struct Event {
   double at = 0;  // seconds
   config::Mark place;
-  std::variant<Packet, HealthEvent, WeightEvent, UtilizationEvent, RemoveEvent, AddEvent,
-               ApplyEvent, DeleteEvent>
+  std::variant<Packet, ConnectionEvent, CloseEvent, LoadEvent, HealthEvent, WeightEvent,
+               UtilizationEvent, RemoveEvent, AddEvent, ApplyEvent, DeleteEvent>
       what;
+
+  // Does it print a line?
+  bool prints() const noexcept {
+    return std::holds_alternative<Packet>(what) || std::holds_alternative<ConnectionEvent>(what) ||
+           std::holds_alternative<LoadEvent>(what);
+  }
 };
 
 // Reads an item of `events`; reports what is wrong with it and returns nullopt then.

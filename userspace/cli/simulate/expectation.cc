@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "cli/simulate/event.h"
@@ -24,7 +25,26 @@ struct Written {
   std::vector<std::string> in;
   std::optional<std::size_t> sameAs;
   std::optional<std::size_t> differsFrom;
+  std::map<std::string, double> approx;
+  std::map<std::string, Expectation::Group> groups;
+  std::optional<double> unserved;
 };
+
+constexpr double kMostLoad = 1e15;
+
+const Schema<Expectation::Group>& groupSchema() {
+  static const auto schema = [] {
+    const auto amount = config::decimal(0, kMostLoad);
+    Schema<Expectation::Group> s("a group of a load");
+    s.field("connections", amount, &Expectation::Group::connections)
+        .field("capacity", amount, &Expectation::Group::capacity)
+        .field("usable", amount, &Expectation::Group::usable)
+        .field("fill", amount, &Expectation::Group::fill)
+        .field("drained", config::boolean(), &Expectation::Group::drained);
+    return s;
+  }();
+  return schema;
+}
 
 const Schema<Written>& schema() {
   static const auto schema = [] {
@@ -36,9 +56,11 @@ const Schema<Written>& schema() {
     s.required("event", index, &Written::event)
         .field("at", config::decimal(0, 1e9), &Written::at)
         .field("action",
-               config::textWhere(
-                   "forward, drop or pass",
-                   [](std::string_view t) { return t == "forward" || t == "drop" || t == "pass"; }),
+               config::textWhere("forward, drop, pass, proxy or close",
+                                 [](std::string_view t) {
+                                   return t == "forward" || t == "drop" || t == "pass" ||
+                                          t == "proxy" || t == "close";
+                                 }),
                &Written::action)
         .field("service", word, &Written::service)
         .field("forwardingRule", word, &Written::forwardingRule)
@@ -55,9 +77,9 @@ const Schema<Written>& schema() {
         .field("in", config::listOf(word), &Written::in)
         .field("sameAs", index, &Written::sameAs)
         .field("differsFrom", index, &Written::differsFrom)
-        .refused({"approx"},
-                 "it is about load events of the TCP proxy, which this version of weir "
-                 "does not have");
+        .field("approx", config::mapOf(config::decimal(0, kMostLoad)), &Written::approx)
+        .field("groups", config::mapOf(config::mappingOf(groupSchema())), &Written::groups)
+        .field("unserved", config::decimal(0, kMostLoad), &Written::unserved);
     return s;
   }();
   return schema;
@@ -70,6 +92,40 @@ std::string describe(std::string_view name, const std::string& value) {
 
 std::string listed(const std::vector<std::string>& endpoints) {
   return fmt::format("{}", fmt::join(endpoints, ", "));
+}
+
+// Within 2%, and a hair where nothing is expected.
+bool isNear(double value, double wanted) {
+  return std::abs(value - wanted) <= std::max(0.02 * wanted, 1e-6);
+}
+
+void compareLoad(const Expectation& expectation, const Line& line,
+                 std::vector<std::string>& found) {
+  if (expectation.groups.empty() && !expectation.unserved) return;
+  if (!line.load) {
+    found.push_back("it is no load, expected one");
+    return;
+  }
+  const auto near = [&](const std::string& what, double value, std::optional<double> wanted) {
+    if (wanted && !isNear(value, *wanted))
+      found.push_back(fmt::format("{} is {:.6g}, expected {:.6g}", what, value, *wanted));
+  };
+  for (const auto& [name, wanted] : expectation.groups) {
+    const auto& groups = line.load->groups;
+    const auto group = std::find_if(groups.begin(), groups.end(),
+                                    [&](const Line::Group& g) { return g.name == name; });
+    if (group == groups.end()) {
+      found.push_back(fmt::format("the service has no group {}", name));
+      continue;
+    }
+    near("connections of " + name, group->connections, wanted.connections);
+    near("capacity of " + name, group->capacity, wanted.capacity);
+    near("usable capacity of " + name, group->usable, wanted.usable);
+    near("fill of " + name, group->fill, wanted.fill);
+    if (wanted.drained && *wanted.drained != group->drained)
+      found.push_back(fmt::format("{} is {}drained", name, group->drained ? "" : "not "));
+  }
+  near("unserved", line.load->unserved, expectation.unserved);
 }
 
 }  // namespace
@@ -87,6 +143,16 @@ std::optional<Expectation> readExpectation(const Value& value, Reader& reader) {
   }
 
   Expectation expectation;
+  expectation.groups = std::move(written.groups);
+  for (const auto& [name, connections] : written.approx) {
+    std::optional<double>& wanted = expectation.groups[name].connections;
+    if (wanted && *wanted != connections)
+      reader.error(value.find("approx")->value->mark,
+                   fmt::format("approx and groups expect different connections of {}", name));
+    wanted = connections;
+  }
+  if (reader.problems().errors() != before) return std::nullopt;
+  expectation.unserved = written.unserved;
   expectation.place = value.mark;
   expectation.event = *written.event;
   expectation.at = written.at;
@@ -131,6 +197,7 @@ std::vector<std::string> differences(const Expectation& expectation, const Lines
                                 wantSame ? "that of" : "another than that of", other,
                                 theirs.empty() ? "which has none" : theirs));
   };
+  compareLoad(expectation, line, found);
   if (expectation.sameAs) compare(*expectation.sameAs, true);
   if (expectation.differsFrom) compare(*expectation.differsFrom, false);
   return found;

@@ -22,6 +22,14 @@ struct Expectation {
   std::vector<std::string> in;  // endpoints, one of them; empty: not asked
   std::optional<std::size_t> sameAs;
   std::optional<std::size_t> differsFrom;
+  // Of a load; numbers within 2%.
+  struct Group {
+    std::optional<double> connections, capacity, usable, fill;
+    std::optional<bool> drained;
+    friend bool operator==(const Group&, const Group&) = default;
+  };
+  std::map<std::string, Group> groups;  // `approx` gives the connections alone
+  std::optional<double> unserved;
 };
 
 // Reads an item of `expect`; reports what is wrong with it and returns nullopt then.

@@ -24,6 +24,27 @@ constexpr std::array<Field, 9> kFields{{{"action", &Line::action},
                                         {"rule", &Line::rule},
                                         {"reason", &Line::reason}}};
 
+// Always with a fraction or an exponent, so that readers take it for a real number.
+std::string real(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+void appendLoad(const Line::Load& load, std::string& out) {
+  out += ",\"groups\":{";
+  const char* comma = "";
+  for (const Line::Group& group : load.groups) {
+    fmt::format_to(std::back_inserter(out),
+                   "{}\"{}\":{{\"connections\":{},\"capacity\":{},\"usable\":{},\"fill\":{},"
+                   "\"drained\":{}}}",
+                   comma, group.name, real(group.connections), real(group.capacity),
+                   real(group.usable), real(group.fill), group.drained);
+    comma = ",";
+  }
+  fmt::format_to(std::back_inserter(out), "}},\"unserved\":{}", real(load.unserved));
+}
+
 }  // namespace
 
 const std::string* Line::field(std::string_view name) const noexcept {
@@ -43,6 +64,7 @@ void appendJson(const Line& line, std::string& out) {
     out += value;
     out += '"';
   }
+  if (line.load) appendLoad(*line.load, out);
   out += "}\n";
 }
 

@@ -31,18 +31,6 @@ struct Described : Flow {
   std::optional<Flow> inner;
 };
 
-config::Type<Address> address() {
-  config::Type<Address> type;
-  type.allowed = "an IPv4 or IPv6 address";
-  type.read = [allowed = type.allowed](const Value& value, Reader& reader) {
-    std::optional<Address> parsed;
-    if (value.kind == Value::Kind::scalar) parsed = Address::parse(value.text);
-    if (!parsed) reader.mustBe(value, allowed);
-    return parsed;
-  };
-  return type;
-}
-
 struct NamedProtocol {
   std::string_view name;
   Protocol protocol;
@@ -81,8 +69,8 @@ config::Type<Protocol> protocol() {
 
 template <class T>
 void addFlow(Schema<T>& schema) {
-  schema.required("src", address(), &Flow::source)
-      .required("dst", address(), &Flow::destination)
+  schema.required("src", anyAddress(), &Flow::source)
+      .required("dst", anyAddress(), &Flow::destination)
       .required("proto", protocol(), &Flow::protocol)
       .field("sport", config::integer(0, 65535), &Flow::sourcePort)
       .field("dport", config::integer(0, 65535), &Flow::destinationPort)
@@ -171,6 +159,18 @@ void checkPacket(const Described& packet, const Value& value, Reader& reader) {
 }
 
 }  // namespace
+
+config::Type<Address> anyAddress() {
+  config::Type<Address> type;
+  type.allowed = "an IPv4 or IPv6 address";
+  type.read = [allowed = type.allowed](const Value& value, Reader& reader) {
+    std::optional<Address> parsed;
+    if (value.kind == Value::Kind::scalar) parsed = Address::parse(value.text);
+    if (!parsed) reader.mustBe(value, allowed);
+    return parsed;
+  };
+  return type;
+}
 
 std::optional<Packet> readPacket(const Value& value, Reader& reader) {
   const std::size_t before = reader.problems().errors();

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "cli/simulate/plain_yaml.h"
 #include "config/resources.h"
+#include "config/words.h"
 
 namespace weir::cli {
 namespace {
@@ -32,12 +34,12 @@ class Lists {
   // What expectations say about events, when all of both are known.
   void checkReferences() {
     const auto check = [&](const Expectation& expectation, std::size_t index, const char* key) {
-      if (index < packets_.size() && packets_[index]) return;
+      if (index < lines_.size() && lines_[index]) return;
       reader_.error(expectation.place,
-                    index < packets_.size()
+                    index < lines_.size()
                         ? fmt::format("{} names event {}, which prints no line", key, index)
                         : fmt::format("{} names event {}, but there are {} events, counted from 0",
-                                      key, index, packets_.size()));
+                                      key, index, lines_.size()));
     };
     for (const Expectation& expectation : expectations) {
       check(expectation, expectation.event, "event");
@@ -56,8 +58,9 @@ class Lists {
   void takeEvent(const Value& item) {
     auto event = readEvent(item, reader_);
     // A wrong event keeps its place in the count.
-    packets_.push_back(!event || std::holds_alternative<Packet>(event->what));
+    lines_.push_back(!event || event->prints());
     if (!event) return;
+    checkIds(*event);
     if (!events.empty() && event->at < events.back().at)
       reader_.error(item.find("at")->value->mark,
                     fmt::format("time runs backwards: {} after {}", event->at, events.back().at));
@@ -69,9 +72,29 @@ class Lists {
       expectations.push_back(std::move(*expectation));
   }
 
+  // A connection's id is its own until an event closes it.
+  void checkIds(const Event& event) {
+    if (const auto* connection = std::get_if<ConnectionEvent>(&event.what)) {
+      const auto [other, fresh] = connections_.emplace(connection->id, lines_.size() - 1);
+      if (!fresh)
+        reader_.error(connection->place,
+                      fmt::format("connection {} is open already, since event {}; give this one "
+                                  "another id, or close that one first",
+                                  config::quote(connection->id), other->second));
+    } else if (const auto* close = std::get_if<CloseEvent>(&event.what)) {
+      if (connections_.erase(close->id) != 0) return;
+      std::vector<std::string> open;
+      for (const auto& [id, index] : connections_) open.push_back(id);
+      reader_.error(close->place,
+                    fmt::format("no connection {} is open at this time{}", config::quote(close->id),
+                                config::didYouMean(close->id, open)));
+    }
+  }
+
   Problems problems_;
   Reader reader_;
-  std::vector<bool> packets_;
+  std::vector<bool> lines_;                                   // by event: does it print one?
+  std::unordered_map<std::string, std::size_t> connections_;  // open ones, by id: their events
 };
 
 // The document by the full parser, its lists handed over; nullptr: it cannot be read as a mapping.

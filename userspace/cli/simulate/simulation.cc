@@ -43,13 +43,29 @@ struct Simulation::Happening {
     return members;
   }
 
+  // They change nothing.
   Result<Changes> operator()(const Packet&) { return Changes{}; }
-  Result<Changes> operator()(const UtilizationEvent&) { return Changes{}; }
+  Result<Changes> operator()(const ConnectionEvent&) { return Changes{}; }
+  Result<Changes> operator()(const LoadEvent&) { return Changes{}; }
+
+  Result<Changes> operator()(const CloseEvent& event) {
+    simulation.proxies_.close(event, now);
+    return Changes{};
+  }
+  Result<Changes> operator()(const UtilizationEvent& event) {
+    std::vector<ProxyPlane::UtilizationUpdate> updates;
+    for (const auto& item : event.items)
+      for (EndpointRef& ref : known(item.endpoint))
+        updates.push_back({std::move(ref), item.utilization, now});
+    simulation.proxies_.setUtilization(updates, now);
+    return Changes{};
+  }
   Result<Changes> operator()(const HealthEvent& event) {
     std::vector<ControlPlane::HealthUpdate> updates;
     for (const auto& item : event.items)
       for (EndpointRef& ref : known(item.endpoint))
         updates.push_back({std::move(ref), item.health});
+    simulation.proxies_.setHealth(updates, now);
     return simulation.plane_.setHealth(updates, now);
   }
   Result<Changes> operator()(const WeightEvent& event) {
@@ -57,11 +73,13 @@ struct Simulation::Happening {
     for (const auto& item : event.items)
       for (EndpointRef& ref : known(item.endpoint))
         updates.push_back({std::move(ref), item.weight});
+    simulation.proxies_.setWeight(updates, now);
     return simulation.plane_.setWeight(updates, now);
   }
   template <class Change>
   Result<Changes> operator()(const Change& event) {
     simulation.timeline_.change(event, unexpected);
+    simulation.proxies_.apply(simulation.timeline_.configuration(), now);
     return simulation.plane_.apply(simulation.timeline_.configuration(), now);
   }
 };
@@ -75,6 +93,7 @@ Status Simulation::begin() {
   auto changes = plane_.apply(scenario_.configuration, now_);
   if (!changes) return changes.error();
   tell(*changes);
+  proxies_.apply(scenario_.configuration, now_);
   return success();
 }
 
@@ -88,6 +107,7 @@ void Simulation::advanceTo(Time now) {
   if (now == now_) return;
   now_ = now;
   tell(plane_.advance(now));
+  proxies_.advance(now);
   while (table_.advance(now)) {
   }
 }
@@ -97,6 +117,16 @@ Result<std::optional<Line>> Simulation::step(std::size_t index) {
   advanceTo(timeOf(event.at));
   if (const auto* packet = std::get_if<Packet>(&event.what))
     return std::optional(decideOn(*packet, event, index, now_));
+  std::optional<Line> line;
+  if (const auto* connection = std::get_if<ConnectionEvent>(&event.what))
+    line = proxies_.connect(*connection, now_);
+  else if (const auto* load = std::get_if<LoadEvent>(&event.what))
+    line = proxies_.load(*load);
+  if (line) {
+    line->event = index;
+    line->at = event.at;
+    return line;
+  }
   auto changes = std::visit(Happening{*this, now_, {}}, event.what);
   if (!changes) return changes.error();
   tell(*changes);

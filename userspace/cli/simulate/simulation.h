@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/simulate/line.h"
+#include "cli/simulate/proxy_side.h"
 #include "cli/simulate/scenario.h"
 #include "cli/simulate/timeline.h"
 #include "weir/control_plane.h"
@@ -22,8 +23,8 @@ class Simulation {
 
   // Brings the control plane to the scenario's beginning.
   Status begin();
-  // Lets the event of that index happen; the line of a packet. Fails when the control plane
-  // refuses a change. Events in order, each once.
+  // Lets the event of that index happen; its line, where it prints one. Fails when the control
+  // plane refuses a change. Events in order, each once.
   Result<std::optional<Line>> step(std::size_t index);
 
  private:
@@ -34,6 +35,7 @@ class Simulation {
 
   const Scenario& scenario_;
   Timeline timeline_;
+  ProxySide proxies_;
   ControlPlane plane_{Health::healthy};
   std::shared_ptr<const World> world_ = std::make_shared<World>();
   TrackingTable table_;

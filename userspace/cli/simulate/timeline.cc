@@ -17,13 +17,17 @@ using config::Mark;
 using config::Problems;
 
 bool names(const EndpointKey& key, const Endpoint& endpoint) noexcept {
-  const bool address = endpoint.ipAddress == key.address || endpoint.ipv6Address == key.address;
-  return address && (!key.port || endpoint.port == key.port);
+  const bool host = key.fqdn.empty()
+                        ? endpoint.ipAddress == key.address || endpoint.ipv6Address == key.address
+                        : endpoint.fqdn == key.fqdn;
+  return host && (!key.port || endpoint.port == key.port);
 }
 
 std::string textOf(const EndpointKey& key) {
   Endpoint endpoint;
-  (key.address.isIpv4() ? endpoint.ipAddress : endpoint.ipv6Address) = key.address;
+  endpoint.fqdn = key.fqdn;
+  if (key.fqdn.empty())
+    (key.address.isIpv4() ? endpoint.ipAddress : endpoint.ipv6Address) = key.address;
   endpoint.port = key.port;
   return endpoint.identity();
 }
@@ -52,6 +56,11 @@ bool removeFrom(Configuration& configuration, const DeleteEvent::Item& item) {
     return removeNamed(configuration.groups, item.name);
   if (item.collection == "backendServices") return removeNamed(configuration.services, item.name);
   if (item.collection == "forwardingRules") return removeNamed(configuration.rules, item.name);
+  if (item.collection == "targetTcpProxies")
+    return removeNamed(configuration.targetProxies, item.name);
+  if (item.collection == "tlsRoutes") return removeNamed(configuration.tlsRoutes, item.name);
+  if (item.collection == "serviceLbPolicies")
+    return removeNamed(configuration.lbPolicies, item.name);
   return removeNamed(configuration.routes, item.name);
 }
 
@@ -91,6 +100,24 @@ std::vector<EndpointRef> Timeline::membersOf(const EndpointKey& key, Problems& p
                        : fmt::format("network endpoint group {} does not hold {}",
                                      config::quote(key.group), textOf(key)));
   return members;
+}
+
+void Timeline::checkService(const LoadEvent& event, Problems& problems) const {
+  std::vector<std::string> known;
+  for (const BackendService& service : configuration_.services) {
+    if (service.isManaged()) known.push_back(service.name);
+    if (service.name != event.service) continue;
+    if (!service.isManaged())
+      problems.error({&text_, event.place},
+                     fmt::format("backend service {} is a passthrough service; load is about those "
+                                 "of a proxy, with loadBalancingScheme INTERNAL_MANAGED or "
+                                 "EXTERNAL_MANAGED",
+                                 config::quote(event.service)));
+    return;
+  }
+  problems.error({&text_, event.place}, fmt::format("there is no backend service {} at this time{}",
+                                                    config::quote(event.service),
+                                                    config::didYouMean(event.service, known)));
 }
 
 void Timeline::change(const RemoveEvent& event, Problems& problems) {
@@ -158,6 +185,9 @@ struct Check {
   Problems& problems;
 
   void operator()(const Packet&) const {}
+  void operator()(const ConnectionEvent&) const {}
+  void operator()(const CloseEvent&) const {}
+  void operator()(const LoadEvent& event) const { timeline.checkService(event, problems); }
   void operator()(const HealthEvent& event) const {
     for (const auto& item : event.items) timeline.membersOf(item.endpoint, problems);
   }
@@ -165,7 +195,7 @@ struct Check {
     for (const auto& item : event.items) timeline.membersOf(item.endpoint, problems);
   }
   void operator()(const UtilizationEvent& event) const {
-    for (const auto& endpoint : event.endpoints) timeline.membersOf(endpoint, problems);
+    for (const auto& item : event.items) timeline.membersOf(item.endpoint, problems);
   }
   template <class Change>
   void operator()(const Change& event) const {

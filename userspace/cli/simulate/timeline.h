@@ -24,6 +24,9 @@ class Timeline {
   // Members that a key names, those that have left their group included; none: reported.
   std::vector<EndpointRef> membersOf(const EndpointKey&, config::Problems&) const;
 
+  // Reports when the service of a load is not one of a proxy's.
+  void checkService(const LoadEvent&, config::Problems&) const;
+
   // Changes the configuration. Reports what is wrong, then nothing is changed.
   void change(const RemoveEvent&, config::Problems&);
   void change(const AddEvent&, config::Problems&);
