@@ -8,14 +8,23 @@ namespace weir::manager {
 namespace {
 
 using nlohmann::json;
-constexpr char kKey[] = "host", kSysctls[] = "sysctls", kFallback[] = "fallback";
+constexpr char kKey[] = "host", kProxy[] = "proxy", kSysctls[] = "sysctls",
+               kFallback[] = "fallback";
 
 }  // namespace
 
-std::string withHostState(std::string_view controlPlane, const HostState& host) {
+std::string withHostState(std::string_view controlPlane, std::string_view proxyPlane,
+                          const HostState& host) {
   json document = json::parse(controlPlane);
+  document[kProxy] = json::parse(proxyPlane);
   document[kKey] = {{kSysctls, host.sysctls}, {kFallback, host.fallback}};
   return document.dump();
+}
+
+std::optional<std::string> proxyStateIn(std::string_view text) {
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object() || !document.contains(kProxy)) return std::nullopt;
+  return document[kProxy].dump();
 }
 
 HostState hostStateIn(std::string_view text) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,11 @@ struct HostState {
   friend bool operator==(const HostState&, const HostState&) = default;
 };
 
-// The control plane's state (a JSON object) with the host's in it.
-std::string withHostState(std::string_view controlPlane, const HostState&);
+// The control plane's state (a JSON object) with the proxy plane's and the host's in it.
+std::string withHostState(std::string_view controlPlane, std::string_view proxyPlane,
+                          const HostState&);
+// The proxy plane's, as it was saved; nullopt: it is not there.
+std::optional<std::string> proxyStateIn(std::string_view text);
 // Of such a text; what is not there or not readable is as in a fresh start.
 HostState hostStateIn(std::string_view text);
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/log.h"
 #include "manager/announced.h"
 #include "manager/clock.h"
@@ -14,6 +17,7 @@ namespace weir::manager {
 namespace {
 
 constexpr std::string_view kEngine = "weir-engine";
+constexpr std::chrono::seconds kRoundTripInterval{10};
 
 NodeSnapshot nodeSnapshot(const Node& node) {
   NodeSnapshot snapshot;
@@ -63,8 +67,7 @@ Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesyst
             return controlPlane_.health(ref).value_or(Health::unknown);
           },
           [this](HealthMonitor::Report report) { hear(std::move(report)); }),
-      state_(io, runDir_ / "manager.state",
-             [this] { return withHostState(controlPlane_.save(), hostState_); }),
+      state_(io, runDir_ / "manager.state", [this] { return stateText(); }),
       engineWatch_(
           io,
           [this] {
@@ -74,6 +77,7 @@ Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesyst
           [this] { return engine(); }, [this] { fallbackChanged(); }),
       deadline_(io),
       reconcile_(io),
+      roundTrips_(io),
       kernelWatch_(io, kernel, [this] { reconcileKernel(); }),
       startedAt_(now()) {}
 
@@ -93,6 +97,7 @@ Status Manager::start(Configuration configuration, std::vector<config::Definitio
   carryOut({}, everything());
   lastReload_ = "loaded at start";
   armReconcile();
+  armRoundTrips();
   kernelWatch_.start();
   return success();
 }
@@ -105,6 +110,8 @@ void Manager::restore() {
   else if (text.value()) {
     hostState_ = hostStateIn(**text);
     status = controlPlane_.restore(**text);
+    if (const auto proxy = proxyStateIn(**text); proxy && status.ok())
+      status = proxyPlane_.restore(*proxy);
   }
   kernel_.rememberSysctls(hostState_.sysctls, [this](const KernelState::Sysctls& former) {
     hostState_.sysctls = former;
@@ -119,6 +126,7 @@ void Manager::restore() {
 void Manager::stop() {
   deadline_.cancel();
   reconcile_.cancel();
+  roundTrips_.cancel();
   engineWatch_.stop();
   hostState_.fallback = false;
   kernelWatch_.stop();
@@ -136,11 +144,18 @@ void Manager::saveState() {
                {{"REASON", status.error().message}});
 }
 
-Result<Changes> Manager::applyConfiguration(Configuration configuration) {
+std::string Manager::stateText() const {
+  return withHostState(controlPlane_.save(), proxyPlane_.save(), hostState_);
+}
+
+Result<Manager::Decided> Manager::applyConfiguration(Configuration configuration) {
   // N5: before anything is changed.
   if (const Status fits = kernel_.checkRoutes(divertedRoutes(configuration)); !fits.ok())
     return fits.error();
-  return controlPlane_.apply(std::move(configuration), now());
+  const Time present = now();
+  auto changes = controlPlane_.apply(std::move(configuration), present);
+  if (!changes.ok()) return changes.error();
+  return Decided{std::move(*changes), proxyPlane_.apply(controlPlane_.configuration(), present)};
 }
 
 Manager::Reload Manager::refuse(std::string why, std::vector<config::Diagnostic> diagnostics) {
@@ -210,38 +225,87 @@ void Manager::onConfiguration(std::function<void(const Configuration&)> callback
   onConfiguration_ = std::move(callback);
 }
 
+Result<Manager::Decided> Manager::decided(Result<Changes> changes) {
+  if (!changes.ok()) return changes.error();
+  return Decided{std::move(*changes), {}};
+}
+
+Result<Manager::Decided> Manager::decided(Result<ProxyChanges> changes) {
+  if (!changes.ok()) return changes.error();
+  return Decided{{}, std::move(*changes)};
+}
+
+bool Manager::isManaged(std::string_view service) const {
+  const auto& services = controlPlane_.configuration().services;
+  return std::ranges::any_of(services, [&](const BackendService& candidate) {
+    return candidate.name == service && candidate.isManaged();
+  });
+}
+
 Status Manager::drain(std::string_view service, std::string_view endpoint,
                       std::optional<std::chrono::seconds> timeout) {
-  auto changes = controlPlane_.drain(service, endpoint, timeout, now());
-  if (!changes.ok()) return changes.error();
-  log::info("draining", {{"SERVICE", std::string(service)}, {"BACKEND", std::string(endpoint)}});
-  carryOut(std::move(changes).value());
-  return success();
+  return drained(isManaged(service)
+                     ? decided(proxyPlane_.drain(service, endpoint, timeout, now()))
+                     : decided(controlPlane_.drain(service, endpoint, timeout, now())),
+                 "draining", service, endpoint);
 }
 
 Status Manager::undrain(std::string_view service, std::string_view endpoint) {
-  auto changes = controlPlane_.undrain(service, endpoint, now());
+  return drained(isManaged(service) ? decided(proxyPlane_.undrain(service, endpoint, now()))
+                                    : decided(controlPlane_.undrain(service, endpoint, now())),
+                 "no longer draining", service, endpoint);
+}
+
+Status Manager::drained(Result<Decided> changes, std::string_view message, std::string_view service,
+                        std::string_view endpoint) {
   if (!changes.ok()) return changes.error();
-  log::info("no longer draining",
-            {{"SERVICE", std::string(service)}, {"BACKEND", std::string(endpoint)}});
-  carryOut(std::move(changes).value());
+  log::info(message, {{"SERVICE", std::string(service)}, {"BACKEND", std::string(endpoint)}});
+  carryOut(std::move(*changes));
   return success();
 }
 
 void Manager::hear(HealthMonitor::Report report) {
-  const auto take = [this](Result<Changes> changes) {
+  const Time present = now();
+  const auto take = [&](Result<Changes> changes, ProxyChanges proxy) {
     if (!changes.ok())
       log::error("a probe's result was refused", {{"REASON", changes.error().message}});
-    else
-      carryOut(std::move(changes).value());
+    carryOut({changes.ok() ? std::move(*changes) : Changes{}, std::move(proxy)});
   };
-  if (!report.health.empty()) take(controlPlane_.setHealth(report.health, now()));
-  if (!report.weights.empty()) take(controlPlane_.setWeight(report.weights, now()));
+  if (!report.health.empty())
+    take(controlPlane_.setHealth(report.health, present),
+         proxyPlane_.setHealth(report.health, present));
+  if (!report.weights.empty())
+    take(controlPlane_.setWeight(report.weights, present),
+         proxyPlane_.setWeight(report.weights, present));
+  if (report.utilizations.empty()) return;
+  std::vector<ProxyPlane::UtilizationUpdate> utilizations;
+  for (const auto& [endpoint, reading] : report.utilizations)
+    utilizations.push_back({endpoint, reading.value, reading.at});
+  // Reports of load are no decisions: nothing else follows from them, and they are many.
+  publisher_.publish(wish(), messagesOf(proxyPlane_.setUtilization(utilizations, present)));
 }
 
-void Manager::carryOut(Changes changes, std::vector<SnapshotMessage> before) {
-  logRules(changes);
-  append(before, std::move(changes));
+// S1: distances follow what the probes measured; slowly, so that now and then is often enough.
+void Manager::armRoundTrips() {
+  roundTrips_.expires_after(kRoundTripInterval);
+  roundTrips_.async_wait([this](const boost::system::error_code& cancelled) {
+    if (cancelled) return;
+    std::vector<ProxyPlane::RoundTripUpdate> measured;
+    for (const auto& group : controlPlane_.configuration().groups)
+      for (const auto& endpoint : group.endpoints) {
+        const EndpointRef ref{group.name, endpoint.identity()};
+        if (const auto roundTrip = health_.roundTrip(ref)) measured.push_back({ref, *roundTrip});
+      }
+    if (auto changes = proxyPlane_.setRoundTrips(measured, now()); !changes.empty())
+      carryOut({{}, std::move(changes)});
+    armRoundTrips();
+  });
+}
+
+void Manager::carryOut(Decided decided, std::vector<SnapshotMessage> before) {
+  logRules(decided.passthrough);
+  append(before, std::move(decided.passthrough));
+  std::ranges::move(messagesOf(std::move(decided.proxy)), std::back_inserter(before));
   state_.changed();
   // Written before it is sent: a generation that a data plane has seen is never given out again,
   // not even when the manager is killed in the next moment.
@@ -269,7 +333,7 @@ void Manager::logRules(const Changes& changes) {
   }
 }
 
-void Manager::updateTargets() { health_.setTargets(probeTargets(controlPlane_)); }
+void Manager::updateTargets() { health_.setTargets(probeTargets(controlPlane_, proxyPlane_)); }
 
 void Manager::updateUnreachable() {
   HealthMonitor::Unreachable unreachable;
@@ -290,12 +354,16 @@ void Manager::updateUnreachable() {
 
 void Manager::armDeadline() {
   deadline_.cancel();
-  const auto next = controlPlane_.nextDeadline();
+  auto next = controlPlane_.nextDeadline();
+  if (const auto proxy = proxyPlane_.nextDeadline(); proxy && (!next || *proxy < *next))
+    next = proxy;
   if (!next) return;
   const Time present = now();
   deadline_.expires_after(*next > present ? *next - present : Clock::duration(0));
   deadline_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) carryOut(controlPlane_.advance(now()));
+    if (cancelled) return;
+    const Time due = now();
+    carryOut({controlPlane_.advance(due), proxyPlane_.advance(due)});
   });
 }
 
@@ -348,6 +416,7 @@ std::vector<SnapshotMessage> Manager::everything() const {
   messages.emplace_back(nodeSnapshot(controlPlane_.configuration().node));
   messages.emplace_back(SyncBegin{});
   append(messages, controlPlane_.everything());
+  std::ranges::move(messagesOf(proxyPlane_.everything()), std::back_inserter(messages));
   messages.emplace_back(SyncEnd{});
   return messages;
 }

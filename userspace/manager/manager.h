@@ -27,6 +27,7 @@
 #include "manager/snapshot_server.h"
 #include "manager/state_file.h"
 #include "weir/control_plane.h"
+#include "weir/proxy_plane.h"
 #include "weir/result.h"
 
 namespace weir::manager {
@@ -82,6 +83,7 @@ class Manager {
     std::uint64_t accepted = 0, refused = 0;
   };
   const ControlPlane& controlPlane() const noexcept { return controlPlane_; }
+  const ProxyPlane& proxyPlane() const noexcept { return proxyPlane_; }
   // Where a resource of the running configuration is written; nullptr: not known.
   const config::Definition* definitionOf(std::string_view collection, std::string_view name) const;
   const HealthMonitor& health() const noexcept { return health_; }
@@ -93,11 +95,23 @@ class Manager {
   const EngineWatch& engineWatch() const noexcept { return engineWatch_; }
 
  private:
+  // What an event changed, for passthrough and for the proxy.
+  struct Decided {
+    Changes passthrough;
+    ProxyChanges proxy;
+  };
+  static Result<Decided> decided(Result<Changes>);
+  static Result<Decided> decided(Result<ProxyChanges>);
+  Status drained(Result<Decided>, std::string_view message, std::string_view service,
+                 std::string_view endpoint);
+  bool isManaged(std::string_view service) const;
+  std::string stateText() const;
+  void armRoundTrips();
   void restore();
   void saveState();
-  Result<Changes> applyConfiguration(Configuration);
+  Result<Decided> applyConfiguration(Configuration);
   void hear(HealthMonitor::Report);
-  void carryOut(Changes, std::vector<SnapshotMessage> before = {});
+  void carryOut(Decided, std::vector<SnapshotMessage> before = {});
   void logRules(const Changes&);
   void updateTargets();
   void updateUnreachable();
@@ -119,6 +133,7 @@ class Manager {
   std::filesystem::path configDir_;
   std::map<std::pair<std::string, std::string>, config::Definition, std::less<>> definitions_;
   ControlPlane controlPlane_;
+  ProxyPlane proxyPlane_;
   SnapshotServer dataPlanes_;
   Publisher publisher_;
   HealthMonitor health_;
@@ -127,6 +142,7 @@ class Manager {
   EngineWatch engineWatch_;
   boost::asio::steady_timer deadline_;
   boost::asio::steady_timer reconcile_;
+  boost::asio::steady_timer roundTrips_;
   KernelWatch kernelWatch_;
   std::function<void(const Configuration&)> onConfiguration_;
   std::map<std::string, std::string, std::less<>> ruleOfService_;  // last logged

@@ -12,6 +12,10 @@
 
 namespace weir::manager {
 
+namespace {
+constexpr std::string_view kProxyProgram = "weir-proxy";
+}
+
 namespace asio = boost::asio;
 using asio::local::stream_protocol;
 
@@ -103,9 +107,13 @@ void SnapshotServer::broadcast(std::span<const SnapshotMessage> messages) {
 }
 
 bool SnapshotServer::confirmed(Generation generation) const {
-  return !impl_->sessions.empty() &&
-         std::all_of(impl_->sessions.begin(), impl_->sessions.end(),
-                     [&](const auto& session) { return session->applied() >= generation; });
+  bool any = false;
+  for (const auto& session : impl_->sessions) {
+    if (session->program() == kProxyProgram) continue;
+    any = true;
+    if (session->applied() < generation) return false;
+  }
+  return any;
 }
 
 void SnapshotServer::onProgress(std::function<void()> progress) {

@@ -58,7 +58,8 @@ class SnapshotServer {
 
   void broadcast(std::span<const SnapshotMessage>);
 
-  // Have all connected data planes applied `generation`? False when none is connected.
+  // Have all connected data planes applied `generation` of the control plane? False when none is
+  // connected. The proxy counts the generations of its own decisions and is not asked.
   bool confirmed(Generation generation) const;
   // Called whenever a data plane has applied something, or has gone.
   void onProgress(std::function<void()>);

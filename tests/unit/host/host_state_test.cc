@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "weir/control_plane.h"
+#include "weir/proxy_plane.h"
 
 namespace weir::manager {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 TEST(HostState, ComesBackFromTheControlPlanesFileAndLeavesThatReadable) {
   const HostState state{{{"net/ipv4/conf/eth0.5/rp_filter", "1"}, {"net/ipv6/x", "0"}}, true};
   const ControlPlane controlPlane;
-  const std::string text = withHostState(controlPlane.save(), state);
+  const std::string text = withHostState(controlPlane.save(), ProxyPlane().save(), state);
   EXPECT_EQ(hostStateIn(text), state);
   ControlPlane restored;
   EXPECT_TRUE(restored.restore(text).ok());

@@ -223,7 +223,7 @@ TEST(ProbeTargets, H9_VirtualAddressesWithTheBackendsMark) {
   ControlPlane plane;
   ASSERT_TRUE(plane.apply(configuration, at(0)).ok());
   // Two backends at two IPv4 addresses, for one service; none has an IPv6 address.
-  auto targets = probeTargets(plane);
+  auto targets = probeTargets(plane, ProxyPlane());
   ASSERT_EQ(targets.size(), 4u);
   const auto routes = plane.routes();
   for (const auto& target : targets) {
@@ -236,13 +236,13 @@ TEST(ProbeTargets, H9_VirtualAddressesWithTheBackendsMark) {
 
   configuration.healthChecks[0].target = HealthCheck::Target::endpoint;
   ASSERT_TRUE(plane.apply(configuration, at(1)).ok());
-  targets = probeTargets(plane);
+  targets = probeTargets(plane, ProxyPlane());
   ASSERT_EQ(targets.size(), 2u);
   EXPECT_EQ(targets[0].address.toString(), targets[0].endpoint.endpoint);
   EXPECT_EQ(targets[0].mark, Mark{});
 
   ASSERT_TRUE(plane.drain("web", "10.2.0.11", std::nullopt, at(2)).ok());
-  EXPECT_EQ(probeTargets(plane).size(), 1u);
+  EXPECT_EQ(probeTargets(plane, ProxyPlane()).size(), 1u);
 }
 
 TEST(ProbeTargets, ABackendOfTwoServicesIsProbedOnceForBoth) {
@@ -257,7 +257,7 @@ TEST(ProbeTargets, ABackendOfTwoServicesIsProbedOnceForBoth) {
   for (auto& service : configuration.services) service.healthCheck = "hc";
   ControlPlane plane;
   ASSERT_TRUE(plane.apply(configuration, at(0)).ok());
-  const auto targets = probeTargets(plane);
+  const auto targets = probeTargets(plane, ProxyPlane());
   ASSERT_EQ(targets.size(), 1u);
   EXPECT_EQ(targets[0].services, (std::vector<std::string>{"shop", "web"}));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -35,8 +36,32 @@ std::uint16_t portOf(const HealthCheck& check, const Endpoint& endpoint) {
   return check.port;
 }
 
+bool uses(const BackendService& service, const std::string& group) {
+  return std::ranges::any_of(service.backends,
+                             [&](const ServiceBackend& backend) { return backend.group == group; });
+}
+
+// X1.3: where the proxy would connect to.
+std::optional<Address> connectAddress(const Endpoint& endpoint, AddressSelection selection) {
+  switch (selection) {
+    case AddressSelection::ipv4Only:
+      return endpoint.addressOf(Family::ipv4);
+    case AddressSelection::ipv6Only:
+      return endpoint.addressOf(Family::ipv6);
+    case AddressSelection::preferIpv6:
+      break;
+  }
+  const auto ipv6 = endpoint.addressOf(Family::ipv6);
+  return ipv6 ? ipv6 : endpoint.addressOf(Family::ipv4);
+}
+
 class Collector {
  public:
+  void addProxied(const BackendService& service, const EndpointRef& ref, const Endpoint& endpoint,
+                  const std::shared_ptr<const HealthCheck>& check) {
+    if (const auto address = connectAddress(endpoint, service.proxy.addressSelection))
+      insert({ref, check, *address, portOf(*check, endpoint), Mark{}, Mark{}, {service.name}});
+  }
   void add(const std::string& service, const BackendView& backend, const Endpoint& endpoint,
            const std::shared_ptr<const HealthCheck>& check, const std::set<Address>& addresses) {
     const EndpointRef ref{backend.group, backend.endpoint};
@@ -68,7 +93,8 @@ class Collector {
 
 }  // namespace
 
-std::vector<ProbeTarget> probeTargets(const ControlPlane& controlPlane) {
+std::vector<ProbeTarget> probeTargets(const ControlPlane& controlPlane,
+                                      const ProxyPlane& proxyPlane) {
   const Configuration& configuration = controlPlane.configuration();
   Checks checks;
   for (const auto& check : configuration.healthChecks)
@@ -77,8 +103,15 @@ std::vector<ProbeTarget> probeTargets(const ControlPlane& controlPlane) {
   Collector collector;
   for (const auto& service : configuration.services) {
     const auto check = checks.find(service.healthCheck);
+    if (check == checks.end()) continue;
+    if (service.isManaged()) {
+      for (const auto& [ref, endpoint] : endpoints)
+        if (uses(service, ref.group) && proxyPlane.health(ref) != Health::draining)
+          collector.addProxied(service, ref, *endpoint, check->second);
+      continue;
+    }
     const auto view = controlPlane.view(service.name);
-    if (check == checks.end() || !view) continue;
+    if (!view) continue;
     const auto addresses = virtualAddresses(configuration, service.name);
     for (const auto& backend : view->backends) {
       if (backend.health == Health::draining) continue;
