@@ -71,6 +71,7 @@ void printKernel(const Json& kernel, std::ostream& out) {
 
 void printPrograms(const Json& status, const Context& context) {
   const Json manager = status.value("manager", Json::object());
+  const Json fallback = status.value("fallback", Json::object());
   Table table({"PROGRAM", "STATE", "PID", "VERSION", "UP", "GENERATION", "NOTE"});
   table.add({"weir-manager", "running", number(manager.value("pid", 0u)),
              manager.value("version", ""), duration(manager.value("uptimeSec", 0ull)),
@@ -86,7 +87,11 @@ void printPrograms(const Json& status, const Context& context) {
                number(plane.value("appliedGeneration", 0ull)), ""});
   }
   if (!engine)
-    table.add({"weir-engine", "absent", "", "", "", "", "no packet is forwarded by weir"});
+    table.add({"weir-engine", "absent", "", "", "", "",
+               fallback.value("open", false)
+                   ? "fallback since " + duration(fallback.value("sinceSec", 0ull)) +
+                         ": the kernel spreads packets"
+                   : "no packet is forwarded by weir"});
   table.print(context.out(), context.terminal.color);
 }
 

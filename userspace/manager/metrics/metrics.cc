@@ -82,6 +82,12 @@ void addManager(MetricsText& text, Manager& manager) {
       .sample({}, static_cast<double>(kernel.repairs));
   text.family("weir_kernel_errors_total", "counter", "Kernel state that the kernel refused.")
       .sample({}, static_cast<double>(kernel.kernelErrors));
+  text.family("weir_fallback_open", "gauge",
+              "1 while the kernel spreads packets by itself because weir-engine is away.")
+      .sample({}, manager.engineWatch().openedAt() ? 1 : 0);
+  text.family("weir_fallback_openings_total", "counter",
+              "How often weir-engine was away longer than engineGraceSec.")
+      .sample({}, static_cast<double>(manager.engineWatch().openings()));
   const auto probes = manager.health().counters();
   text.family("weir_probers", "gauge", "Targets that are being probed.")
       .sample({}, static_cast<double>(manager.health().probers()));
