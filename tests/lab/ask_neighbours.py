@@ -6,8 +6,8 @@ import logging
 import sys
 
 logging.getLogger("scapy.runtime").setLevel(logging.ERROR)
-from scapy.all import (ARP, Ether, ICMPv6NDOptSrcLLAddr, ICMPv6ND_NA, ICMPv6ND_NS, IPv6, get_if_addr6,  # noqa: E402
-                       get_if_hwaddr, in6_getnsma, in6_getnsmac, inet_pton, inet_ntop, srp1)
+from scapy.all import (ARP, Ether, ICMPv6NDOptSrcLLAddr, ICMPv6ND_NA, ICMPv6ND_NS, IPv6, get_if_addr,  # noqa: E402
+                       get_if_addr6, get_if_hwaddr, in6_getnsma, in6_getnsmac, inet_pton, inet_ntop, srp1)
 import socket  # noqa: E402
 
 interface = sys.argv[1]
@@ -15,13 +15,13 @@ mac = get_if_hwaddr(interface)
 
 
 def ask(packet, wanted):
-    answer = srp1(packet, iface=interface, timeout=1.5, verbose=0, retry=0)
+    answer = srp1(packet, iface=interface, timeout=0.8, verbose=0, retry=0)
     return [answer[wanted].hwsrc if wanted is ARP else answer.src] if answer is not None and wanted in answer else []
 
 
 for address in sys.argv[2:]:
     if ":" not in address:
-        heard = ask(Ether(dst="ff:ff:ff:ff:ff:ff", src=mac) / ARP(pdst=address), ARP)
+        heard = ask(Ether(dst="ff:ff:ff:ff:ff:ff", src=mac) / ARP(psrc=get_if_addr(interface), pdst=address), ARP)
     else:
         group = in6_getnsma(inet_pton(socket.AF_INET6, address))
 

@@ -66,7 +66,7 @@ class Namespace:
         # Without a log of its own a program's last words would be lost.
         out = open(log, "ab") if log else subprocess.DEVNULL
         process = subprocess.Popen(("ip", "netns", "exec", self.name) + words, stdout=kwargs.pop("stdout", out),
-                                   stderr=kwargs.pop("stderr", out), stdin=subprocess.DEVNULL, **kwargs)
+                                   stderr=kwargs.pop("stderr", out), stdin=kwargs.pop("stdin", subprocess.DEVNULL), **kwargs)
         self.lab.processes.append(process)
         return process
 
