@@ -244,9 +244,9 @@ fwmarkMask: 0xff00
 hashSeed: 0xffffffffffffffff
 queues: '4'
 queueBase: 65532
-ruleBase: 1
+ruleBase: 10
 tableBase: 0x100
-routeProtocol: 255
+routeProtocol: 252
 trackingTable: {ipv4Entries: 1024, ipv6Entries: 134217728}
 metrics: {address: '[::1]:9000'}
 log: {level: debug}
@@ -261,9 +261,9 @@ log: {level: debug}
   EXPECT_EQ(n.hashSeed, UINT64_MAX);
   EXPECT_EQ(n.queues, 4u);
   EXPECT_EQ(n.queueBase, 65532);
-  EXPECT_EQ(n.ruleBase, 1u);
+  EXPECT_EQ(n.ruleBase, 10u);
   EXPECT_EQ(n.tableBase, 0x100u);
-  EXPECT_EQ(n.routeProtocol, 255);
+  EXPECT_EQ(n.routeProtocol, 252);
   EXPECT_EQ(n.trackedIpv4, 1024u);
   EXPECT_EQ(n.trackedIpv6, std::size_t{1} << 27);
   EXPECT_EQ(n.metricsAddress, "[::1]:9000");
