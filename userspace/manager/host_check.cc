@@ -119,10 +119,11 @@ class Check {
     if (!found) return add(Severity::note, found.error().message + " (run it as root)");
     for (const Duplicate& duplicate : *found)
       add(Severity::wrong,
-          fmt::format("{:02x} on {} answers for the virtual address {}: clients there go past "
-                      "weir. A backend must hold the address without answering for it",
-                      fmt::join(duplicate.mac, ":"), duplicate.interface,
-                      duplicate.address.toString()),
+          fmt::format(
+              "{:02x} on {} answers for the virtual address {}: clients there go past "
+              "weir. A backend must hold the address without answering for it, and of several "
+              "load balancers one may",
+              fmt::join(duplicate.mac, ":"), duplicate.interface, duplicate.address.toString()),
           duplicate.address.isIpv4() ? "on the backend: sysctl -w net.ipv4.conf.all.arp_ignore=1 "
                                        "net.ipv4.conf.all.arp_announce=2, with the address on lo"
                                      : "on the backend: the address on lo, not on the interface");

@@ -4,10 +4,12 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <net/ethernet.h>
+#include <net/if.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <netpacket/packet.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -43,7 +45,7 @@ class Listener {
     const Link& link = *question.link;
     if (family_ == Family::ipv6) return solicit(question.address, link);
     auto frame = gratuitousArp(question.address, link.mac);
-    std::fill_n(frame.begin() + kArpSender, 4, std::uint8_t{0});
+    std::ranges::copy(ownAddress(link), frame.begin() + kArpSender);
     sockaddr_ll to{};
     to.sll_family = AF_PACKET;
     to.sll_ifindex = static_cast<int>(link.index);
@@ -89,6 +91,18 @@ class Listener {
 
  private:
   Listener(Fd fd, Family family) : fd_(std::move(fd)), family_(family) {}
+
+  // A question without a sender (RFC 5227) would not be answered by another host's proxy entry.
+  static std::array<std::uint8_t, 4> ownAddress(const Link& link) {
+    std::array<std::uint8_t, 4> address{};
+    const Fd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request{};
+    link.name.copy(request.ifr_name, sizeof request.ifr_name - 1);
+    if (fd && ::ioctl(fd.get(), SIOCGIFADDR, &request) == 0)
+      std::memcpy(address.data(), &reinterpret_cast<const sockaddr_in&>(request.ifr_addr).sin_addr,
+                  address.size());
+    return address;
+  }
 
   // From the link's own address, so that the answer comes here alone.
   static void solicit(Address address, const Link& link) {

@@ -25,7 +25,7 @@ struct Question {
   const Link* link = nullptr;
 };
 
-// Asks by ARP probes (RFC 5227) and neighbour solicitations, once, and listens for `wait`. An
+// Asks by ARP requests and neighbour solicitations, once, and listens for `wait`. An
 // error: without CAP_NET_RAW.
 Result<std::vector<Duplicate>> findDuplicates(const std::vector<Question>&,
                                               std::chrono::milliseconds wait);
