@@ -71,6 +71,12 @@ FallbackWish fallbackWish(const ControlPlane& controlPlane) {
   return wish;
 }
 
+bool needsEngine(const Configuration& configuration) {
+  return !configuration.routes.empty() ||
+         std::ranges::any_of(configuration.rules,
+                             [](const ForwardingRule& rule) { return rule.target.empty(); });
+}
+
 bool spreadsByPort(const Configuration& configuration) {
   return std::ranges::any_of(configuration.services, [](const BackendService& service) {
     return !service.isManaged() && (service.affinity == SessionAffinity::none ||

@@ -22,6 +22,9 @@ std::vector<VirtualAddress> announcedAddresses(const ControlPlane&);
 // own.
 FallbackWish fallbackWish(const ControlPlane&);
 
+// Something is diverted to the engine.
+bool needsEngine(const Configuration&);
+
 // Some service's affinity takes ports into account.
 bool spreadsByPort(const Configuration&);
 

@@ -47,7 +47,7 @@ class EngineWatch {
   static constexpr std::chrono::milliseconds kInterval{250};
   struct Settings {
     std::uint16_t queueBase = 0;
-    unsigned queues = 1;
+    unsigned queues = 1;  // 0: nothing is diverted, so that nobody is missed
     std::chrono::seconds grace{10};
   };
   struct Engine {

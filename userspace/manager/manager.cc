@@ -71,8 +71,10 @@ Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesyst
       engineWatch_(
           io,
           [this] {
-            const Node& node = controlPlane_.configuration().node;
-            return EngineWatch::Settings{node.queueBase, node.queues, node.engineGrace};
+            const Configuration& configuration = controlPlane_.configuration();
+            const Node& node = configuration.node;
+            return EngineWatch::Settings{
+                node.queueBase, needsEngine(configuration) ? node.queues : 0, node.engineGrace};
           },
           [this] { return engine(); }, [this] { fallbackChanged(); }),
       deadline_(io),

@@ -80,6 +80,13 @@ TEST(Announced, AProxysAddressIsHeldByTheHost) {
               testing::ElementsAre(VirtualAddress{*Address::parse(kAddress), false, false, true}));
 }
 
+TEST(Announced, ProxiesAloneNeedNoEngine) {
+  ForwardingRule proxied = rule("p", Announce::none, "");
+  proxied.target = "proxy";
+  EXPECT_FALSE(needsEngine(twoServices({proxied})));
+  EXPECT_TRUE(needsEngine(twoServices({proxied, rule("a", Announce::none)})));
+}
+
 TEST(FallbackWish, P2_FollowsTheEligibleSetAndN4TheBestRoute) {
   Controlled control;
   Configuration configuration = twoServices({rule("a", Announce::none)});

@@ -60,6 +60,7 @@ TEST(QueuesBound, EveryQueueMustHaveAListener) {
   EXPECT_FALSE(queuesBound(kTable, 8100, 3));
   EXPECT_FALSE(queuesBound(kTable, 810, 1)) << "a number, not its beginning";
   EXPECT_FALSE(queuesBound("", 8100, 1));
+  EXPECT_TRUE(queuesBound("", 8100, 0)) << "nothing is diverted";
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr DivertParameters kParameters{0xffff0000, 8100, 4, false, {}};
+constexpr DivertParameters kParameters{0xffff0000, 8100, 4, false, {}, false};
 
 Prefix prefix(const char* text) { return *Prefix::parse(text); }
 Address address(const char* text) { return *Address::parse(text); }
@@ -85,8 +85,27 @@ TEST(DivertRules, N7_WhereARouteCoversAVirtualAddressReturnedPacketsLoseTheirMar
 
 TEST(DivertRules, P8_5_Ipv6LetsNeighbourDiscoveryOfVirtualAddressesThrough) {
   const auto rules = fingerprints(Family::ipv6, QueueForm::native);
-  ASSERT_EQ(rules.size(), 7u);
-  EXPECT_EQ(rules[4], "prerouting: neighbour discovery: meta cmp payload cmp cmp immediate");
+  ASSERT_EQ(rules.size(), 8u);
+  EXPECT_EQ(rules[4],
+            "prerouting: neighbour solicitations, mark 0xfffe0000: payload lookup meta cmp payload "
+            "cmp meta bitwise meta");
+  EXPECT_EQ(rules[5], "prerouting: neighbour discovery: meta cmp payload cmp cmp immediate");
+}
+
+TEST(DivertRules, TheFallbackMarksWhatWouldBeQueued) {
+  DivertParameters fallback = kParameters;
+  fallback.fallback = true;
+  for (const Family family : kFamilies) {
+    const auto queued = fingerprints(family, QueueForm::native);
+    auto marked = fingerprints(family, QueueForm::native, fallback);
+    ASSERT_EQ(marked.size(), queued.size());
+    for (std::size_t i = 0; i < queued.size(); ++i) {
+      EXPECT_EQ(marked[i].find("queue"), std::string::npos) << marked[i];
+      const bool was = queued[i].find("notrack queue") != std::string::npos;
+      EXPECT_EQ(marked[i] != queued[i], was) << queued[i];
+      EXPECT_EQ(marked[i].find("notrack meta bitwise meta") != std::string::npos, was) << marked[i];
+    }
+  }
 }
 
 TEST(DivertRules, BothQueueFormsCountAsTheSame) {
@@ -96,9 +115,12 @@ TEST(DivertRules, BothQueueFormsCountAsTheSame) {
 
 TEST(DivertRules, EveryParameterChangesAFingerprint) {
   const auto rules = fingerprints(Family::ipv4, QueueForm::native);
-  EXPECT_NE(rules, fingerprints(Family::ipv4, QueueForm::native, {0xfff00000, 8100, 4, false, {}}));
-  EXPECT_NE(rules, fingerprints(Family::ipv4, QueueForm::native, {0xffff0000, 8101, 4, false, {}}));
-  EXPECT_NE(rules, fingerprints(Family::ipv4, QueueForm::native, {0xffff0000, 8100, 3, false, {}}));
+  EXPECT_NE(rules,
+            fingerprints(Family::ipv4, QueueForm::native, {0xfff00000, 8100, 4, false, {}, false}));
+  EXPECT_NE(rules,
+            fingerprints(Family::ipv4, QueueForm::native, {0xffff0000, 8101, 4, false, {}, false}));
+  EXPECT_NE(rules,
+            fingerprints(Family::ipv4, QueueForm::native, {0xffff0000, 8100, 3, false, {}, false}));
 }
 
 TEST(DivertRules, CompatTargetIsNfqueueRevision3WithoutBypass) {

@@ -363,9 +363,9 @@ Status Divert::converge(const KernelWish& wish, bool fallback,
       if ((backend.ipv4 && appliances.contains(*backend.ipv4)) ||
           (backend.ipv6 && appliances.contains(*backend.ipv6)))
         elements.marks.insert(backend.mark.value());
-    const DivertParameters parameters{wish.fwmarkMask, wish.queueBase,
-                                      wish.queues,     anyRangeCoversAnAddress(elements),
-                                      fallback,        routingOwnership(wish)};
+    const DivertParameters parameters{
+        wish.fwmarkMask,        wish.queueBase, wish.queues, anyRangeCoversAnAddress(elements),
+        routingOwnership(wish), fallback};
     keepFirst(status, convergeFamily(family, elements, parameters, prune, log));
   }
   return status;

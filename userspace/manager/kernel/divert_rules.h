@@ -90,8 +90,8 @@ struct DivertParameters {
   std::uint16_t queueBase = 0;
   std::uint16_t queues = 1;
   bool overlap = false;      // a route covers a virtual address
-  bool fallback = false;     // to the fallback's mark instead of the queues
   RoutingOwnership routing;  // told in the table's comment, for a successor with other numbers
+  bool fallback = false;     // to the fallback's mark instead of the queues
   friend bool operator==(const DivertParameters&, const DivertParameters&) = default;
 };
 
