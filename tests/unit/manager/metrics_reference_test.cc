@@ -40,7 +40,9 @@ std::set<std::string> served() {
   const std::string text = renderMetrics(managed.manager, R"({
     "threads": [{"queue": 8100, "kernel": {"bound": true}}], "totals": {"packets": 1},
     "table": {"entries": 5},
-    "services": [{"service": "web", "backends": [{"backend": "10.2.0.11"}]}]})");
+    "services": [{"service": "web", "backends": [{"backend": "10.2.0.11"}]}]})",
+                                         R"({"totals": {"open": 1},
+    "services": [{"service": "shop", "groups": [{"group": "a"}]}]})");
   return matches(text, "# HELP (\\S+)");
 }
 

@@ -110,6 +110,23 @@ TEST(Metrics, TheEnginesCountersArePassedThrough) {
     EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));
 }
 
+TEST(Metrics, TheProxysCountersArePassedThrough) {
+  Managed managed(webConfiguration(1));
+  managed.start();
+  const std::string text = renderMetrics(managed.manager, std::nullopt, R"({
+    "totals": {"open": 3, "accepted": 9, "bytesUp": 70,
+               "closed": {"": 5, "connection_timeout": 1}},
+    "services": [{"service": "shop", "groups": [{"group": "a", "connections": 3, "usable": 100,
+                                                 "fill": 0.03}]}]})");
+  checkFormat(text);
+  for (const char* line : {"weir_proxy_up 1", "weir_proxy_connections 3",
+                           "weir_proxy_closed_total{reason=\"connection_timeout\"} 1",
+                           "weir_proxy_bytes_total{direction=\"to_backend\"} 70",
+                           "weir_proxy_group_fill{service=\"shop\",group=\"a\"} 0.03"})
+    EXPECT_THAT(text, HasSubstr(std::string(line) + "\n"));
+  EXPECT_THAT(renderMetrics(managed.manager, std::nullopt, "[]"), HasSubstr("weir_proxy_up 0\n"));
+}
+
 TEST(Metrics, AnAnswerThatIsNoneIsAnEngineThatIsDown) {
   Managed managed(webConfiguration(1));
   managed.start();

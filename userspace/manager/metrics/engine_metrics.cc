@@ -3,25 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "manager/metrics/json_numbers.h"
+
 namespace weir::manager {
 
 namespace {
 
 using nlohmann::json;
-
-// A number somewhere in the answer; what is missing counts as 0.
-double numberAt(const json& object, const char* pointer) {
-  const json::json_pointer path(pointer);
-  return object.contains(path) && object.at(path).is_number() ? object.at(path).get<double>() : 0;
-}
-
-void addLabelled(MetricsText& text, const json& stats, const char* pointer,
-                 std::string_view label) {
-  const json::json_pointer path(pointer);
-  if (!stats.contains(path) || !stats.at(path).is_object()) return;
-  for (const auto& [key, value] : stats.at(path).items())
-    if (value.is_number()) text.sample({{label, key}}, value.get<double>());
-}
 
 void addPackets(MetricsText& text, const json& stats) {
   text.family("weir_packets_total", "counter", "Packets that the engine took from its queues.")

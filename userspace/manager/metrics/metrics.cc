@@ -11,13 +11,14 @@
 #include "manager/clock.h"
 #include "manager/manager.h"
 #include "manager/metrics/engine_metrics.h"
+#include "manager/metrics/proxy_metrics.h"
 #include "manager/metrics/text.h"
 
 namespace weir::manager {
 
 namespace {
 
-constexpr std::chrono::milliseconds kEngineTimeout{1000};
+constexpr std::chrono::milliseconds kStatsTimeout{1000};
 
 void addServices(MetricsText& text, const Manager& manager) {
   const ControlPlane& controlPlane = manager.controlPlane();
@@ -112,14 +113,26 @@ void addProbeDurations(MetricsText& text, const HealthMonitor& health) {
                      std::chrono::duration<double>(histogram->sum()).count());
 }
 
+using Stats = std::optional<std::string>;  // nullopt: no answer
+
+void askForStats(Manager& manager, std::string_view program, std::function<void(Stats)> then) {
+  manager.dataPlanes().request(
+      program, R"({"op":"stats"})", kStatsTimeout, [then = std::move(then)](DataPlaneReply reply) {
+        then(reply.kind == DataPlaneReply::Kind::answered ? Stats(std::move(reply.text))
+                                                          : std::nullopt);
+      });
+}
+
 }  // namespace
 
-std::string renderMetrics(Manager& manager, const std::optional<std::string>& engineStats) {
+std::string renderMetrics(Manager& manager, const std::optional<std::string>& engineStats,
+                          const std::optional<std::string>& proxyStats) {
   MetricsText text;
   addManager(text, manager);
   addServices(text, manager);
   addProbeDurations(text, manager.health());
   addEngine(text, engineStats);
+  addProxy(text, proxyStats);
   return std::move(text).take();
 }
 
@@ -129,13 +142,13 @@ HttpHandler metricsHandler(Manager& manager) {
       return respond(errorResponse(404, "there is nothing here but /metrics"));
     if (request.method != "GET" && request.method != "HEAD")
       return respond(errorResponse(405, "this path takes GET only"));
-    manager.dataPlanes().request(
-        "weir-engine", R"({"op":"stats"})", kEngineTimeout,
-        [&manager, respond = std::move(respond)](DataPlaneReply reply) {
-          const bool answered = reply.kind == DataPlaneReply::Kind::answered;
-          respond({200, "text/plain; version=0.0.4; charset=utf-8",
-                   renderMetrics(manager, answered ? std::optional(reply.text) : std::nullopt)});
-        });
+    askForStats(manager, "weir-engine", [&manager, respond = std::move(respond)](Stats engine) {
+      askForStats(manager, "weir-proxy",
+                  [&manager, respond, engine = std::move(engine)](const Stats& proxy) {
+                    respond({200, "text/plain; version=0.0.4; charset=utf-8",
+                             renderMetrics(manager, engine, proxy)});
+                  });
+    });
   };
 }
 
