@@ -89,11 +89,11 @@ void checkProtocol(const Located<ForwardingRule>& rule, const BackendService& se
               : fmt::format("are {} and UNSPECIFIED", ruleProtocolName(rule.value.protocol))));
 }
 
-void checkService(const Draft& draft, const Index& index, const Located<ForwardingRule>& rule,
+void checkService(const Index& index, const Located<ForwardingRule>& rule,
                   const FamilyIndex& families, Problems& problems) {
   const auto* service = index.service(rule.value.backendService);
   if (service == nullptr) {
-    reportDangling(draft, problems, rule.at("backendService"),
+    reportDangling(index, problems, rule.at("backendService"),
                    {"backendServices", "backend service", rule.value.backendService});
     return;
   }
@@ -249,9 +249,9 @@ void checkRules(const Draft& draft, const Index& index, Problems& problems) {
   for (std::size_t i = 0; i < draft.rules.size(); ++i) {
     const auto& rule = draft.rules[i];
     const bool managed = isManaged(rule.value.scheme);
-    if (managed && !rule.value.target.empty()) checkTarget(draft, index, rule, problems);
+    if (managed && !rule.value.target.empty()) checkTarget(index, rule, problems);
     if (!managed && !rule.value.backendService.empty())
-      checkService(draft, index, rule, families, problems);
+      checkService(index, rule, families, problems);
     if (!rule.broken) overlaps.add(rule, i);
   }
   overlaps.report(problems);
@@ -268,7 +268,7 @@ void checkRoutes(Draft& draft, const Index& index, Problems& problems) {
     } else {
       rule = index.rule(route.value.nextHopIlb);
       if (rule == nullptr)
-        reportDangling(draft, problems, route.at("nextHopIlb"),
+        reportDangling(index, problems, route.at("nextHopIlb"),
                        {"forwardingRules", "forwarding rule", route.value.nextHopIlb});
     }
     if (rule != nullptr) checkNextHop(route, *rule, problems);

@@ -43,15 +43,16 @@ void checkPersistence(const Located<BackendService>& located, Problems& problems
                  "DEFAULT_FOR_PROTOCOL and NEVER_PERSIST");
 }
 
-void checkHealthCheck(const Draft& draft, const Index& index,
-                      const Located<BackendService>& located, Problems& problems) {
+void checkHealthCheck(const Index& index, const Located<BackendService>& located,
+                      Problems& problems) {
   const std::string& name = located.value.healthCheck;
   if (name.empty()) return;
   const Origin at = located.at("healthChecks.0");
   const auto* check = index.healthCheck(name);
   if (check == nullptr) {
-    reportDangling(draft, problems, at, {"healthChecks", "health check", name});
+    reportDangling(index, problems, at, {"healthChecks", "health check", name});
   } else if (!check->broken && !located.value.isManaged() &&
+             isSound(problems, located, {"loadBalancingScheme"}) &&
              check->value.portSpecification == HealthCheck::PortSpecification::servingPort) {
     problems.error(at, fmt::format("health check {} has portSpecification USE_SERVING_PORT; a "
                                    "passthrough service has no serving port: give the check a port",
@@ -92,16 +93,14 @@ void checkGroup(const Origin& at, const Located<NetworkEndpointGroup>& group,
                                           : "GCE_VM_IP and GCE_VM_IP_PORT"));
 }
 
-void checkPolicy(const Draft& draft, const Index& index, const Located<BackendService>& located,
-                 Problems& problems) {
+void checkPolicy(const Index& index, const Located<BackendService>& located, Problems& problems) {
   const std::string& name = located.value.proxy.lbPolicy;
   if (!name.empty() && index.lbPolicy(name) == nullptr)
-    reportDangling(draft, problems, located.at("serviceLbPolicy"),
+    reportDangling(index, problems, located.at("serviceLbPolicy"),
                    {"serviceLbPolicies", "service load-balancing policy", name});
 }
 
-void checkBackends(const Draft& draft, const Index& index, const Located<BackendService>& located,
-                   Problems& problems) {
+void checkBackends(const Index& index, const Located<BackendService>& located, Problems& problems) {
   std::unordered_map<std::string_view, std::size_t> seen;
   std::array<std::size_t, 2> counts{};  // primary, failover
   for (std::size_t i = 0; i < located.value.backends.size(); ++i) {
@@ -114,7 +113,7 @@ void checkBackends(const Draft& draft, const Index& index, const Located<Backend
       continue;
     }
     if (const auto* group = index.group(backend.group); group == nullptr)
-      reportDangling(draft, problems, at,
+      reportDangling(index, problems, at,
                      {"networkEndpointGroups", "network endpoint group", backend.group});
     else if (isSound(problems, located, {"loadBalancingScheme"}))
       checkGroup(at, *group, located.value, problems);
@@ -130,9 +129,9 @@ void checkBackends(const Draft& draft, const Index& index, const Located<Backend
 
 void checkServices(const Draft& draft, const Index& index, Problems& problems) {
   for (const auto& located : draft.services) {
-    checkHealthCheck(draft, index, located, problems);
-    checkBackends(draft, index, located, problems);
-    checkPolicy(draft, index, located, problems);
+    checkHealthCheck(index, located, problems);
+    checkBackends(index, located, problems);
+    checkPolicy(index, located, problems);
     if (!isSound(problems, located, {"connectionTrackingPolicy.trackingMode"})) continue;
     if (isSound(problems, located, {"sessionAffinity", "connectionTrackingPolicy.idleTimeoutSec"}))
       checkIdleTimeout(located, problems);

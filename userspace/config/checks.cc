@@ -59,7 +59,7 @@ std::vector<std::string> namesIn(const Draft& draft, std::string_view collection
 
 }  // namespace
 
-Index::Index(const Draft& draft) {
+Index::Index(const Draft& draft) : draft_(draft) {
   index(draft.healthChecks, healthChecks_);
   index(draft.groups, groups_);
   index(draft.services, services_);
@@ -96,14 +96,22 @@ const std::vector<const Located<TlsRoute>*>& Index::tlsRoutesOf(std::string_view
   return found == tlsRoutes_.end() ? none : found->second;
 }
 
-void reportDangling(const Draft& draft, Problems& problems, const Origin& at,
+const std::vector<std::string>& Index::names(std::string_view collection) const {
+  auto found = namesOf_.find(collection);
+  if (found == namesOf_.end())
+    found = namesOf_.emplace(collection, namesIn(draft_, collection)).first;
+  return found->second;
+}
+
+void reportDangling(const Index& index, Problems& problems, const Origin& at,
                     const Dangling& reference) {
-  const auto names = namesIn(draft, reference.collection);
+  const auto& names = index.names(reference.collection);
   std::string message = fmt::format("there is no {} {}{}", reference.what, quote(reference.name),
                                     didYouMean(reference.name, names));
   message += names.empty() ? "; there are none at all" : "; there are " + join(names, "and");
-  if (!draft.incompleteFiles.empty())
-    message += fmt::format(" (not all of {} could be read)", join(draft.incompleteFiles, "and"));
+  const auto& unread = index.draft().incompleteFiles;
+  if (!unread.empty())
+    message += fmt::format(" (not all of {} could be read)", join(unread, "and"));
   problems.error(at, std::move(message));
 }
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +30,15 @@ class Index {
   // The TLS routes that name a target proxy, in the order in which they were read (X6.3).
   const std::vector<const Located<TlsRoute>*>& tlsRoutesOf(std::string_view proxy) const;
 
+  // The names of a collection's resources, sorted, for messages.
+  const std::vector<std::string>& names(std::string_view collection) const;
+  const Draft& draft() const noexcept { return draft_; }
+
  private:
+  const Draft& draft_;
+  mutable std::map<std::string, std::vector<std::string>, std::less<>>
+      namesOf_;  // made when needed
+
   template <class T>
   using Names = std::unordered_map<std::string_view, const Located<T>*>;
   Names<HealthCheck> healthChecks_;
@@ -69,14 +79,14 @@ void checkRules(const Draft& draft, const Index& index, Problems& problems);
 void checkTargetProxies(const Draft& draft, const Index& index, Problems& problems);
 void checkTlsRoutes(const Draft& draft, const Index& index, Problems& problems);
 // The destination of a proxy's rule (X1.1).
-void checkTarget(const Draft& draft, const Index& index, const Located<ForwardingRule>& rule,
-                 Problems& problems);
+void checkTarget(const Index& index, const Located<ForwardingRule>& rule, Problems& problems);
 void checkRoutes(Draft& draft, const Index& index, Problems& problems);
 void giveHints(const Draft& draft, const Index& index, Problems& problems);
 // Can a health check of this type read numbers from the backend's answer (P9.1, H13)?
 bool readsHeaders(HealthCheck::Type type) noexcept;
 void giveProxyHints(const Draft& draft, const Index& index, Problems& problems);
-// Says of each rule of a proxy that the programs of this version do not serve it.
+// Says of each rule of a proxy, and of settings, that the programs of this version do not have what
+// they ask for.
 void warnNotServedYet(const Draft& draft, Problems& problems);
 
 // A reference to nothing: says so, with near names and those there are.
@@ -85,7 +95,7 @@ struct Dangling {
   std::string_view what;  // "backend service"
   const std::string& name;
 };
-void reportDangling(const Draft& draft, Problems& problems, const Origin& at,
+void reportDangling(const Index& index, Problems& problems, const Origin& at,
                     const Dangling& reference);
 
 }  // namespace weir::config

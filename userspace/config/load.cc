@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <deque>
-#include <fstream>
 #include <system_error>
 
 #include "config/checks.h"
 #include "config/collections.h"
+#include "config/read_file.h"
 #include "config/resource_schemas.h"
 #include "config/resources.h"
+#include "config/utf8.h"
 #include "config/words.h"
 
 namespace weir::config {
@@ -83,31 +82,15 @@ class Run {
   Draft draft_;
 };
 
+// A path as messages name it.
+std::string nameOf(const fs::path& path) { return escaped(path.string()); }
+
 // Reads a regular file, or notes why it cannot be read.
 std::optional<Source> readFile(const fs::path& path, Run& run) {
-  std::error_code error;
-  const auto status = fs::status(path, error);
-  if (error) {
-    run.incomplete(path.string(), fmt::format("cannot be read: {}", error.message()));
-    return std::nullopt;
-  }
-  if (!fs::is_regular_file(status)) {
-    run.incomplete(path.string(), "is not a regular file");
-    return std::nullopt;
-  }
-  if (fs::file_size(path, error) > kMaxFileBytes && !error) {
-    run.incomplete(path.string(),
-                   fmt::format("the file is larger than {} MiB; split it", kMaxFileBytes >> 20));
-    return std::nullopt;
-  }
-  errno = 0;
-  std::ifstream stream(path, std::ios::binary);
-  Source source{path.string(), std::string(std::istreambuf_iterator<char>(stream), {})};
-  if (!stream) {
-    run.incomplete(path.string(), fmt::format("cannot be read: {}", std::strerror(errno)));
-    return std::nullopt;
-  }
-  return source;
+  auto text = readWholeFile(path);
+  if (text) return Source{nameOf(path), std::move(*text)};
+  run.incomplete(nameOf(path), text.error().message);
+  return std::nullopt;
 }
 
 // A dangling link is there, and a mistake; only what is not there at all counts as empty.
@@ -116,28 +99,46 @@ bool isThere(const fs::path& path) {
   return fs::symlink_status(path, error).type() != fs::file_type::not_found;
 }
 
-// conf.d's files in name order. Names that begin with a dot are editors' and are passed over, as a
-// shell's *.yaml does.
+// Names that begin with a dot are editors' and are passed over, as a shell's *.yaml does.
+bool isPassedOver(const fs::path& path) { return path.filename().string().front() == '.'; }
+
+// conf.d's files in name order.
 std::vector<fs::path> resourceFiles(const fs::path& directory, Run& run) {
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const fs::path& path = it->path();
-    const std::string name = path.filename().string();
-    if (name.front() == '.') continue;
+    if (isPassedOver(path)) continue;
+    std::error_code ignored;
     if (path.extension() == ".yaml")
       files.push_back(path);
     else if (path.extension() == ".yml" || path.extension() == ".json")
-      run.problems().fileWarning(path.string(), "is not read: its name does not end in .yaml");
+      run.problems().fileWarning(nameOf(path), "is not read: its name does not end in .yaml");
+    else if (fs::is_directory(path, ignored))
+      run.problems().fileHint(nameOf(path), "is not read: conf.d has no directories below it");
   }
   if (error && isThere(directory))
-    run.incomplete(directory.string(), fmt::format("cannot be read: {}", error.message()));
+    run.incomplete(nameOf(directory), fmt::format("cannot be read: {}", error.message()));
   std::sort(files.begin(), files.end());
   return files;
 }
 
+// Files beside weir.yaml are easily taken for a part of the configuration.
+void hintUnread(const fs::path& directory, Run& run) {
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const fs::path& path = it->path();
+    if (path.extension() != ".yaml" || path.filename() == "weir.yaml" || isPassedOver(path))
+      continue;
+    run.problems().fileHint(nameOf(path),
+                            "is not read: of this directory weir reads weir.yaml and "
+                            "conf.d/*.yaml; `weirctl check` can be given the file alone");
+  }
+}
+
 // weir.yaml and conf.d, with an overlay in the place of one file.
 void readDirectory(const fs::path& directory, const Overlay* overlay, Run& run) {
+  hintUnread(directory, run);
   const fs::path nodeFile = directory / "weir.yaml";
   if (isThere(nodeFile))
     if (const auto source = readFile(nodeFile, run))

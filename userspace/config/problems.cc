@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "config/utf8.h"
+
 namespace weir::config {
 
 std::string_view toString(Diagnostic::Severity severity) noexcept {
@@ -22,16 +24,26 @@ std::string_view toString(Diagnostic::Severity severity) noexcept {
 
 namespace {
 
-// Blanks as wide as the characters before `column`, tabs kept, so that a caret lands under it.
-std::string indentTo(std::string_view line, unsigned column) {
+// A line as it may be shown, and blanks as wide as what comes before `column`, tabs kept, so that
+// a caret lands under it.
+struct Excerpt {
+  std::string line;
   std::string indent;
-  unsigned at = 1;
-  for (const char c : line) {
-    if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;
-    if (at++ == column) break;
-    indent += c == '\t' ? '\t' : ' ';
+};
+
+Excerpt excerptOf(std::string_view line, unsigned column) {
+  Excerpt out;
+  for (unsigned at = 0; !line.empty();) {
+    // Columns count what begins a character; see Text::columnOf().
+    if (!isContinuation(line[0])) ++at;
+    const Shown shown = showFirst(line);
+    const bool isEscaped = shown.text != line.substr(0, shown.taken);
+    line.remove_prefix(shown.taken);
+    out.line += shown.text;
+    if (at >= column) continue;
+    out.indent += shown.text == "\t" ? "\t" : std::string(isEscaped ? shown.text.size() : 1, ' ');
   }
-  return indent;
+  return out;
 }
 
 }  // namespace
@@ -41,9 +53,9 @@ std::string Diagnostic::toString() const {
   if (line != 0) place += fmt::format("{}{}:{}", file.empty() ? "" : ":", line, column);
   std::string out = fmt::format("{}{}{}: {}", place, place.empty() ? "" : ": ",
                                 config::toString(severity), message);
-  if (line != 0 && !sourceLine.empty())
-    out += fmt::format("\n  {}\n  {}^", sourceLine, indentTo(sourceLine, column));
-  return out;
+  if (line == 0 || sourceLine.empty()) return out;
+  const Excerpt excerpt = excerptOf(sourceLine, column);
+  return out + fmt::format("\n  {}\n  {}^", excerpt.line, excerpt.indent);
 }
 
 std::string Origin::toString() const {
@@ -92,6 +104,10 @@ void Problems::fileError(std::string file, std::string message) {
 
 void Problems::fileWarning(std::string file, std::string message) {
   reportFile(Diagnostic::Severity::warning, std::move(file), std::move(message));
+}
+
+void Problems::fileHint(std::string file, std::string message) {
+  reportFile(Diagnostic::Severity::hint, std::move(file), std::move(message));
 }
 
 void Problems::reportFile(Diagnostic::Severity severity, std::string file, std::string message) {

@@ -38,6 +38,7 @@ class Problems {
   // About a file as a whole.
   void fileError(std::string file, std::string message);
   void fileWarning(std::string file, std::string message);
+  void fileHint(std::string file, std::string message);
 
   // Used for origins without a text.
   void setFallback(const Origin& origin) { fallback_ = origin; }

@@ -5,39 +5,12 @@
 
 #include <algorithm>
 
+#include "config/utf8.h"
+
 namespace weir::config {
 namespace {
 
 constexpr std::size_t kLongestShownLine = 400;
-
-constexpr unsigned char byte(char c) noexcept { return static_cast<unsigned char>(c); }
-constexpr bool continues(char c) noexcept { return (byte(c) & 0xc0) == 0x80; }
-
-// One character of UTF-8 (RFC 3629): its length and code point, or length 0.
-struct Decoded {
-  std::size_t length = 0;
-  std::uint32_t codePoint = 0;
-};
-
-Decoded decode(std::string_view rest) noexcept {
-  const unsigned char first = byte(rest[0]);
-  if (first < 0x80) return {1, first};
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || rest.size() < length) return {};
-  std::uint32_t codePoint = first & (0x7fu >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!continues(rest[i])) return {};
-    codePoint = (codePoint << 6) | (byte(rest[i]) & 0x3fu);
-  }
-  const bool overlong = (length == 3 && codePoint < 0x800) || (length == 4 && codePoint < 0x10000);
-  const bool surrogate = codePoint >= 0xd800 && codePoint < 0xe000;
-  if (overlong || surrogate || codePoint > 0x10ffff) return {};
-  return {length, codePoint};
-}
-
-constexpr bool isControl(std::uint32_t c) noexcept {
-  return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7f && c < 0xa0);
-}
 
 }  // namespace
 
@@ -48,7 +21,7 @@ Text::Text(const Source& source) : name_(source.name) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
     bytes_.push_back(text[i]);
-    if (byte(text[i]) >= 0x80) ascii_ = false;
+    if (static_cast<unsigned char>(text[i]) >= 0x80) ascii_ = false;
   }
   lineStarts_.push_back(0);
   for (std::size_t i = 0; i < bytes_.size(); ++i)
@@ -77,7 +50,7 @@ unsigned Text::columnOf(Mark mark) const noexcept {
   if (ascii_) return place.byte + 1;
   const std::string_view before = line(place.line).substr(0, place.byte);
   const auto characters =
-      std::count_if(before.begin(), before.end(), [](char c) { return !continues(c); });
+      std::count_if(before.begin(), before.end(), [](char c) { return !isContinuation(c); });
   return static_cast<unsigned>(characters) + 1;
 }
 
@@ -100,11 +73,11 @@ Mark Text::markOf(std::size_t offset) const noexcept {
 
 std::optional<Text::Fault> Text::firstFault() const {
   for (std::size_t i = 0; i < bytes_.size();) {
-    const Decoded character = decode(std::string_view(bytes_).substr(i, 4));
+    const Character character = firstCharacter(std::string_view(bytes_).substr(i, 4));
     if (character.length == 0)
       return Fault{markOf(i), fmt::format("byte 0x{:02x} is not UTF-8; configuration files are "
                                           "UTF-8 text",
-                                          byte(bytes_[i]))};
+                                          static_cast<unsigned char>(bytes_[i]))};
     if (isControl(character.codePoint))
       return Fault{markOf(i), fmt::format("control character U+{:04X} is not allowed in a "
                                           "configuration file",

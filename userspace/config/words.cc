@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "config/utf8.h"
+
 namespace weir::config {
 namespace {
 
@@ -42,23 +44,11 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string quote(std::string_view text) {
   std::string out = "'";
-  std::size_t shown = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool startsCharacter = (c & 0xc0) != 0x80;
-    if (startsCharacter && shown++ == kLongestQuote) return out + "...'";
-    // C1 controls (U+0080 to U+009F, which only an escape can bring here) are two bytes.
-    const bool c1 =
-        c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c < 0x20 || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", c);
-    } else if (c1) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
-    } else {
-      out += text[i];
-    }
+  for (std::size_t shown = 0; !text.empty(); ++shown) {
+    if (shown == kLongestQuote) return out + "...'";
+    const Shown first = showFirst(text);
+    out += first.text == "\t" ? "\\t" : first.text;
+    text.remove_prefix(first.taken);
   }
   return out + "'";
 }
@@ -79,10 +69,11 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   std::string best;
   std::size_t bestDistance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const std::size_t longer = std::max(candidate.size(), word.size());
+    const auto [shorter, longer] = std::minmax({candidate.size(), word.size()});
     // A word cut short is one mistake, however much is missing.
     const std::string lowered = lower(candidate);
     const bool isCut = wanted.size() >= 3 && lowered.substr(0, wanted.size()) == wanted;
+    if (!isCut && longer - shorter >= bestDistance) continue;
     const std::size_t d = isCut ? 1 : distance(wanted, lowered);
     if (d < bestDistance && d < longer) {
       best = candidate;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "weir/result.h"
+
+namespace weir::config {
+
+// The whole of a file of at most kMaxFileBytes. Never waits: pipes, devices and files of the kernel
+// (/proc, /sys) are errors, as are directories. The error is fit to stand after the
+// file's name ("is not a regular file").
+Result<std::string> readWholeFile(const std::filesystem::path& path);
+
+}  // namespace weir::config
