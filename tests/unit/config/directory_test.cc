@@ -72,7 +72,7 @@ TEST_F(Directory, WhatCannotBeReadIsAnError) {
   write("conf.d/z.yaml", "@");
   const auto found = errors(loadDirectory(path_));
   ASSERT_EQ(found.size(), 5u) << all(found);
-  EXPECT_THAT(found[0].message, testing::HasSubstr("not a regular file"));
+  EXPECT_THAT(found[0].message, testing::HasSubstr("is a directory, not a file"));
   EXPECT_THAT(found[1].message, testing::HasSubstr("larger than 8 MiB"));
   EXPECT_THAT(found[2].message, testing::HasSubstr("cannot be read"));
   EXPECT_THAT(found[3].message, testing::HasSubstr("not a regular file"));
@@ -99,6 +99,79 @@ TEST_F(Directory, OtherEndingsAreToldToBePassedOver) {
   const Loaded loaded = loadDirectory(path_);
   EXPECT_TRUE(loaded.ok());
   EXPECT_EQ(only(loaded, Diagnostic::Severity::warning).size(), 2u);
+}
+
+// Nothing that a path can lead to makes the check wait or fill the memory.
+TEST_F(Directory, C2_ChecksWhateverItIsGivenWithoutWaiting) {
+  ASSERT_EQ(::mkfifo((path_ / "pipe").c_str(), 0600), 0);
+  fs::create_symlink("pipe", path_ / "link-to-pipe");
+  fs::create_symlink("nowhere", path_ / "broken");
+  fs::create_symlink("loop", path_ / "loop");
+  fs::create_symlink("/dev/zero", path_ / "zero");
+  fs::create_symlink("/dev/tty", path_ / "tty");
+  write("large.yaml", std::string(kMaxFileBytes + 1, ' '));
+  const auto tell = [&](const std::string& file) {
+    std::ostringstream out, err;
+    EXPECT_EQ(runCheck(path_ / file, out, err), 1) << file;
+    EXPECT_THAT(err.str(), testing::StartsWith((path_ / file).string() + ": error: "));
+    return err.str();
+  };
+  EXPECT_THAT(tell("pipe"), testing::HasSubstr("is not a regular file"));
+  EXPECT_THAT(tell("link-to-pipe"), testing::HasSubstr("is not a regular file"));
+  EXPECT_THAT(tell("zero"), testing::HasSubstr("is not a regular file"));
+  EXPECT_THAT(tell("broken"), testing::HasSubstr("No such file"));
+  EXPECT_THAT(tell("loop"), testing::HasSubstr("cannot be read: "));
+  EXPECT_THAT(tell("large.yaml"), testing::HasSubstr("larger than 8 MiB"));
+  EXPECT_THAT(tell("none"), testing::HasSubstr("No such file"));
+  tell("tty");
+}
+
+// Files of the kernel claim to be regular and empty: some wait for more, some never end.
+TEST_F(Directory, C2_FilesOfTheKernelAreNotRead) {
+  for (const std::string file :
+       {"/proc/kmsg", "/proc/self/pagemap", "/proc/self/status", "/sys/kernel/mm/ksm/run"}) {
+    if (!fs::exists(file)) continue;
+    fs::remove(path_ / "link");
+    fs::create_symlink(file, path_ / "link");
+    std::ostringstream out, err;
+    EXPECT_EQ(runCheck(path_ / "link", out, err), 1) << file;
+    EXPECT_THAT(err.str(), testing::ContainsRegex("is not a regular file|cannot be read")) << file;
+  }
+}
+
+TEST_F(Directory, C2_WhatMayNotBeReadIsSaid) {
+  write("secret.yaml", "queues: 1\n");
+  fs::permissions(path_, fs::perms::all);
+  fs::permissions(path_ / "secret.yaml", fs::perms::none);
+  const uid_t user = ::geteuid();
+  ASSERT_TRUE(user != 0 || ::seteuid(65534) == 0);  // root may read everything
+  std::ostringstream out, err;
+  EXPECT_EQ(runCheck(path_ / "secret.yaml", out, err), 1);
+  ASSERT_TRUE(user != 0 || ::seteuid(user) == 0);
+  EXPECT_THAT(err.str(), testing::HasSubstr("cannot be read: Permission denied"));
+}
+
+TEST_F(Directory, C1_FilesOutsideOfConfDAreToldToBePassedOver) {
+  write("weir.yaml", kAll);
+  write("services.yaml", "[");
+  write("notes.txt", "[");
+  write("conf.d/more/a.yaml", "[");
+  const Loaded loaded = loadDirectory(path_);
+  EXPECT_TRUE(loaded.ok());
+  ASSERT_EQ(loaded.diagnostics.size(), 2u) << all(loaded.diagnostics);
+  for (const Diagnostic& d : loaded.diagnostics) {
+    EXPECT_EQ(d.severity, Diagnostic::Severity::hint);
+    EXPECT_THAT(d.message, testing::HasSubstr("is not read"));
+  }
+  EXPECT_EQ(loaded.diagnostics[0].file, (path_ / "conf.d" / "more").string());
+  EXPECT_EQ(loaded.diagnostics[1].file, (path_ / "services.yaml").string());
+}
+
+TEST_F(Directory, NamesOfFilesAreSafeToShow) {
+  write("conf.d/a\x1b[31m\xff.yaml", "queues: [\n");
+  const Loaded loaded = loadDirectory(path_);
+  ASSERT_EQ(loaded.diagnostics.size(), 1u);
+  EXPECT_THAT(loaded.diagnostics[0].file, testing::EndsWith("a\\x1b[31m\\xff.yaml"));
 }
 
 TEST_F(Directory, C2_CheckTellsAndExits) {

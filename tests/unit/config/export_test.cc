@@ -119,7 +119,7 @@ void expectTheExport(const Loaded& loaded) {
   const Configuration& c = loaded.configuration;
   ASSERT_EQ(c.services.size(), 1u);
   EXPECT_EQ(c.services[0].healthCheck, "web-hc");
-  EXPECT_THAT(c.services[0].backends, testing::ElementsAre(ServiceBackend{"web-a", false}));
+  EXPECT_THAT(c.services[0].backends, testing::ElementsAre(ServiceBackend{"web-a", false, {}}));
   ASSERT_EQ(c.groups.size(), 1u);
   EXPECT_EQ(c.groups[0].zone, "europe-west1-b");
   EXPECT_EQ(c.groups[0].endpoints.size(), 1u);
@@ -149,16 +149,6 @@ TEST(Export, C1_JsonListOfResources) {
 	{"kind": "compute#route", "name": "via-fw", "destRange": "0.0.0.0/0", "nextHopIlb": "10.9.9.9"}
 ]
 )"));
-}
-
-TEST(Export, C1_ProxyResourcesAreRefusedByNameOnce) {
-  const Loaded loaded = loadText(
-      "kind: compute#backendService\nname: shop\nloadBalancingScheme: EXTERNAL_MANAGED\n"
-      "backends: [{group: a, capacityScaler: 1.0}]\n---\nkind: compute#targetHttpProxy\nname: p\n");
-  const auto found = errors(loaded);
-  ASSERT_EQ(found.size(), 2u) << all(found);
-  EXPECT_THAT(found[0].message, testing::HasSubstr("backend service 'shop'"));
-  EXPECT_THAT(found[1].message, testing::HasSubstr("compute#targetHttpProxy is not supported"));
 }
 
 }  // namespace

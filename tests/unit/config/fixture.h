@@ -88,6 +88,19 @@ inline void expectOneError(const WrongCase& c) {
   EXPECT_THAT(found[0].message, testing::HasSubstr(c.fragment));
 }
 
+// A text that is right, with one message of a severity that contains `fragment`, at '@'.
+inline void expectRemark(const WrongCase& c, Diagnostic::Severity severity) {
+  const Marked marked = unmark(c.text);
+  const Loaded loaded = loadText(marked.text);
+  EXPECT_TRUE(loaded.ok()) << all(loaded.diagnostics);
+  std::vector<Diagnostic> matching;
+  for (const auto& d : only(loaded, severity))
+    if (d.message.find(c.fragment) != std::string::npos) matching.push_back(d);
+  ASSERT_EQ(matching.size(), 1u) << all(loaded.diagnostics);
+  EXPECT_EQ(matching[0].line, marked.line) << matching[0].toString();
+  EXPECT_EQ(matching[0].column, marked.column) << matching[0].toString();
+}
+
 inline std::string nameOfCase(const testing::TestParamInfo<WrongCase>& info) {
   return info.param.name;
 }

@@ -169,7 +169,32 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{"MetricsName", node("metrics: {address: @'localhost:9147'}"), "127.0.0.1:9147"},
         WrongCase{"MetricsIpv6NoBrackets", node("metrics: {address: @'::1:9147'}"), "[::1]:9147"},
         WrongCase{"MetricsPortZero", node("metrics: {address: @'127.0.0.1:0'}"), "address"},
-        WrongCase{"LogLevel", node("log: {level: @warn}"), "did you mean 'warning'?"}),
+        WrongCase{"LogLevel", node("log: {level: @warn}"), "did you mean 'warning'?"},
+        WrongCase{"InterfaceLong", node("interfaces: [@abcdefghijklmnop]"), "1 to 15 characters"},
+        WrongCase{"InterfaceEmpty", node("interfaces: [@'']"), "name of a network interface"},
+        WrongCase{"InterfaceSlash", node("interfaces: [eth0, @a/b]"), "without blank or '/'"},
+        WrongCase{"InterfaceDots", node("interfaces: [@..]"), "name of a network interface"},
+        WrongCase{"InterfaceTwice", node("interfaces: [eth0, eth1, @eth0]"), "listed twice"},
+        WrongCase{"InterfacesIsText", node("interfaces: @eth0"), "interfaces must be a list"},
+        WrongCase{"ManageSysctls", node("manageSysctls: @yes"), "true or false"},
+        WrongCase{"EngineGrace", node("engineGraceSec: @3601"), "from 0 to 3600"},
+        WrongCase{"FlowCache", node("flowCache: @on"), "auto, off or require"},
+        WrongCase{"FlowCacheNear", node("flowCache: @required"), "did you mean 'require'?"},
+        WrongCase{"ProxyIsList", node("proxy: @[]"), "must be a mapping"},
+        WrongCase{"ProxyUnknown", node("proxy: {@thread: 1}"), "did you mean 'threads'?"},
+        WrongCase{"X1_5_Source", node("proxy: {sourceAddresses: [@0.0.0.0]}"),
+                  "IPv4 or IPv6 address of a host"},
+        WrongCase{"X1_5_SourceRange", node("proxy: {sourceAddresses: [@10.0.0.0/24]}"),
+                  "address of a host"},
+        WrongCase{"X1_5_SourceTwice",
+                  node("proxy: {sourceAddresses: [10.0.0.1, 'fd00::1', @10.0.0.1]}"),
+                  "'10.0.0.1' is listed twice"},
+        WrongCase{"X6_4_HelloTimeoutZero", node("proxy: {clientHelloTimeoutSec: @0}"),
+                  "from 1 to 300"},
+        WrongCase{"X5_5_Grace", node("proxy: {shutdownGraceSec: @86401}"), "from 0 to 86400"},
+        WrongCase{"X5_5_GraceDuration", node("proxy: {shutdownGraceSec: @30s}"),
+                  "a whole number from 0 to 86400, not '30s'"},
+        WrongCase{"Threads", node("proxy: {threads: @257}"), "from 0 to 256"}),
     nameOfCase);
 
 std::vector<WrongCase> foreignCollections() {
@@ -189,32 +214,16 @@ std::vector<WrongCase> foreignCollections() {
 INSTANTIATE_TEST_SUITE_P(RefusedByName, Text, testing::ValuesIn(foreignCollections()), nameOfCase);
 
 INSTANTIATE_TEST_SUITE_P(
-    ProxyRefused, Text,
-    testing::Values(
-        WrongCase{"TargetProxy", kAll + "targetTcpProxies: [{name: @t, service: s}]\n",
-                  "target TCP proxy 't': this version of weir does not have the TCP proxy yet"},
-        WrongCase{"TlsRoute", kAll + "tlsRoutes: [{name: @t, rules: []}]\n", "TLS route 't'"},
-        WrongCase{"Policy", kAll + "serviceLbPolicies: [{name: @p}]\n",
-                  "service load-balancing policy 'p'"},
-        WrongCase{"InternalManagedService",
-                  kAll + "---\nbackendServices: [{name: x, loadBalancingScheme: @INTERNAL_MANAGED, "
-                         "anything: 1}]\n",
-                  "backend service 'x'"},
-        WrongCase{"ExternalManagedService",
-                  kAll + "---\nbackendServices: [{name: x, loadBalancingScheme: @EXTERNAL_MANAGED, "
-                         "backends: [{group: g, maxConnections: 5}]}]\n",
-                  "this version of weir does not have the TCP proxy yet"},
-        WrongCase{"ManagedRule",
-                  kAll + "---\nforwardingRules: [{name: x, loadBalancingScheme: @INTERNAL_MANAGED, "
-                         "target: t}]\n",
-                  "forwarding rule 'x'"},
-        WrongCase{"RuleOfManagedServiceAddsNothing",
-                  kAll + "---\nbackendServices: [{name: x, loadBalancingScheme: "
-                         "@INTERNAL_MANAGED}]\nforwardingRules: [{name: y, IPAddress: 10.9.9.8, "
-                         "ports: [80], backendService: x}]\n",
-                  "backend service 'x'"},
-        WrongCase{"KindOfProxy", "kind: compute#targetTcpProxy\nname: @t\n",
-                  "target TCP proxy 't'"}),
+    Exports, Text,
+    testing::Values(WrongCase{"BareResource", "@name: t\nrules: []\ntargetProxies: [p]\n",
+                              "this is one resource, but of which collection"},
+                    WrongCase{"BareResourceInAList", "- @{name: t}\n", "with its 'kind'"},
+                    WrongCase{"PathOfAnUnknownCollection",
+                              "@name: projects/p/locations/global/tcpRoutes/t\nrules: []\n",
+                              "of which collection"},
+                    WrongCase{"UnknownKeyOfAPath",
+                              "name: projects/p/locations/global/serviceLbPolicies/b\n@rules: []\n",
+                              "unknown key 'rules' in a service load-balancing policy"}),
     nameOfCase);
 
 TEST(Errors, C1_AllOfAllFilesInOneRun) {
@@ -263,6 +272,32 @@ TEST(Errors, AByteOrderMarkIsNoCharacter) {
   const auto found = errors(loadText("\xef\xbb\xbfqueues: x\n"));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].column, 9u);
+}
+
+TEST(Errors, ControlCharactersOfALineAreEscaped) {
+  const auto shown = [](const std::string& text) {
+    const auto found = errors(loadText(text));
+    EXPECT_EQ(found.size(), 1u);
+    const std::string whole = found.at(0).toString();
+    return whole.substr(whole.find('\n'));
+  };
+  EXPECT_EQ(shown("# a\x1b[31mred\n"), "\n  # a\\x1b[31mred\n     ^");
+  EXPECT_EQ(shown("# \x01\x02\xc2\x85\n"), "\n  # \\x01\\x02\\x85\n    ^");
+  EXPECT_EQ(shown("# caf\xe9 \xc3\xa9\n"), "\n  # caf\\xe9 \xc3\xa9\n       ^");
+  EXPECT_EQ(shown("q\x7f: \xff\n"), "\n  q\\x7f: \\xff\n   ^");
+}
+
+TEST(Errors, TheCaretFollowsWhatIsEscapedBeforeIt) {
+  Diagnostic d;
+  d.line = 1;
+  d.column = 4;
+  d.message = "m";
+  d.sourceLine =
+      "a\x01\xc2\x85"
+      "b";
+  EXPECT_EQ(d.toString(),
+            "1:4: error: m\n  a\\x01\\x85"
+            "b\n           ^");
 }
 
 TEST(Errors, CaretKeepsTabs) {

@@ -47,10 +47,35 @@ TEST(Scenario, C3_ErrorsHaveTheirPlace) {
   expectScenarioError("@- a\n", "a scenario is a mapping");
   expectScenarioError("events: []\n---\n@events: []\n", "one YAML document");
   expectScenarioError("@", "a scenario is a mapping");
-  expectScenarioError(
-      "resources: {backendServices: [{name: s, loadBalancingScheme: "
-      "@INTERNAL_MANAGED}]}\n",
-      "TCP proxy yet");
+}
+
+TEST(Scenario, C3_HasTheResourcesOfProxies) {
+  const Loaded loaded = loadScenario(
+      {"s.yaml",
+       "resources:\n  healthChecks: [{name: hc}]\n  networkEndpointGroups: [{name: g, endpoints: "
+       "[{ipAddress: 10.2.0.1, port: 80}]}]\n  backendServices: [{name: s, loadBalancingScheme: "
+       "INTERNAL_MANAGED, serviceLbPolicy: p, healthChecks: [hc], backends: [{group: g, "
+       "maxConnections: 10}]}]\n  serviceLbPolicies: [{name: p}]\n  targetTcpProxies: [{name: t, "
+       "service: s}, {name: v}]\n  tlsRoutes: [{name: x, targetProxies: [v], rules: [{matches: "
+       "[{sniHost: [a.b]}], action: {destinations: [{serviceName: s}]}}]}]\n"});
+  EXPECT_TRUE(loaded.ok()) << all(loaded.diagnostics);
+  EXPECT_EQ(loaded.configuration.targetProxies.size(), 2u);
+  EXPECT_EQ(loaded.configuration.tlsRoutes.size(), 1u);
+  EXPECT_EQ(loaded.configuration.lbPolicies.size(), 1u);
+}
+
+TEST(Merge, C3_ReplacesAPolicyWhereItStands) {
+  Configuration base;
+  base.lbPolicies = {{"p", {}, false, 70, {}}, {"q", {}, false, 70, {}}};
+  const Loaded loaded = merge(base, {"changes",
+                                     "serviceLbPolicies: [{name: p, loadBalancingAlgorithm: "
+                                     "SPRAY_TO_REGION}, {name: n}]\n"});
+  ASSERT_TRUE(loaded.ok()) << all(loaded.diagnostics);
+  const auto& policies = loaded.configuration.lbPolicies;
+  ASSERT_EQ(policies.size(), 3u);
+  EXPECT_EQ(policies[0].algorithm, LbAlgorithm::sprayToRegion);
+  EXPECT_EQ(policies[1].name, "q");
+  EXPECT_EQ(policies[2].name, "n");
 }
 
 TEST(Merge, C3_ReplacesWhereItStandsAndAddsAtTheEnd) {

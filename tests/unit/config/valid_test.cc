@@ -26,7 +26,7 @@ TEST(Valid, DefaultsAreThoseOfTheModel) {
   BackendService service;
   service.name = "s";
   service.healthCheck = "hc";
-  service.backends = {{"g", false}};
+  service.backends = {{"g", false, {}}};
   EXPECT_THAT(c.services, testing::ElementsAre(service));
   EXPECT_EQ(c.node, Node{});
 }
@@ -65,8 +65,8 @@ routes:
   EXPECT_EQ(s.failover, (FailoverPolicy{0.5, true, true}));
   EXPECT_EQ(s.drainingTimeout.count(), 300);
   EXPECT_EQ(s.healthCheck, "web-hc");
-  EXPECT_THAT(s.backends, testing::ElementsAre(ServiceBackend{"web-a", false},
-                                               ServiceBackend{"web-standby", true}));
+  EXPECT_THAT(s.backends, testing::ElementsAre(ServiceBackend{"web-a", false, {}},
+                                               ServiceBackend{"web-standby", true, {}}));
   ASSERT_EQ(c.rules.size(), 1u);
   EXPECT_EQ(c.rules[0].address.toString(), "10.9.9.9");
   EXPECT_THAT(c.rules[0].ports, testing::ElementsAre(PortRange{80, 80}, PortRange{443, 443}));
@@ -132,7 +132,7 @@ TEST(Valid, C1_TypeOfAGroupFollowsItsPorts) {
   const auto names = groupOf(
       "networkEndpointType: INTERNET_FQDN_PORT, defaultPort: 443, endpoints: [{fqdn: "
       "a.example.com.}]");
-  EXPECT_EQ(names.endpoints[0].fqdn, "a.example.com.");
+  EXPECT_EQ(names.endpoints[0].fqdn, "a.example.com");
 }
 
 TEST(Valid, C1_EveryFieldOfAnEndpoint) {
