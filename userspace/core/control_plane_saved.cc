@@ -75,13 +75,9 @@ json serviceToJson(const std::string& name, const ServiceState& state) {
               {"generation", state.snapshot.generation.value()},
               {"digest", state.restoredDigest.value_or(digestOf(state.snapshot))},
               {"backends", json::array()},
-              {"drains", json::array()}};
+              {"drains", saved::drainsToJson(state.drains)}};
   for (const auto& [identity, backend] : state.backends)
     object["backends"].push_back(backendToJson(identity, backend));
-  for (const auto& [identity, drain] : state.drains)
-    object["drains"].push_back({{"endpoint", identity},
-                                {"deadlineMs", milliseconds(drain.deadline)},
-                                {"ended", drain.ended}});
   return object;
 }
 
@@ -98,9 +94,7 @@ ServiceState serviceFromJson(const json& object) {
     if (!state.backends.emplace(text(backend, "endpoint"), read).second)
       refuse("a backend stands twice");
   }
-  for (const json& drain : object.at("drains"))
-    state.drains.emplace(text(drain, "endpoint"),
-                         OperatorDrain{time(drain, "deadlineMs"), drain.at("ended").get<bool>()});
+  state.drains = saved::drainsFromJson(object.at("drains"));
   return state;
 }
 

@@ -20,11 +20,8 @@ double realNumber(const json& object, const char* key) {
 }
 
 json serviceToJson(const std::string& name, const ServiceState& state) {
-  json object{{"name", name}, {"drains", json::array()}, {"drainedGroups", json::array()}};
-  for (const auto& [endpoint, drain] : state.drains)
-    object["drains"].push_back({{"endpoint", endpoint},
-                                {"deadlineMs", milliseconds(drain.deadline)},
-                                {"ended", drain.ended}});
+  json object{
+      {"name", name}, {"drains", drainsToJson(state.drains)}, {"drainedGroups", json::array()}};
   const CapacityDrain::Memory& memory = state.capacityDrain.memory();
   for (const std::string& group : memory.drained) {
     json drained{{"group", group}, {"sinceMs", milliseconds(state.drainedSince.at(group))}};
@@ -37,10 +34,7 @@ json serviceToJson(const std::string& name, const ServiceState& state) {
 
 ServiceState serviceFromJson(const json& object) {
   ServiceState state;
-  for (const json& drain : object.at("drains"))
-    state.drains.emplace(
-        text(drain, "endpoint"),
-        control::OperatorDrain{time(drain, "deadlineMs"), drain.at("ended").get<bool>()});
+  state.drains = drainsFromJson(object.at("drains"));
   CapacityDrain::Memory memory;
   for (const json& drained : object.at("drainedGroups")) {
     const std::string group = text(drained, "group");

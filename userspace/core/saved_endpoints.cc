@@ -52,6 +52,23 @@ EndpointState endpointFromJson(const json& object) {
 
 }  // namespace
 
+json drainsToJson(const Drains& drains) {
+  json list = json::array();
+  for (const auto& [endpoint, drain] : drains)
+    list.push_back({{"endpoint", endpoint},
+                    {"deadlineMs", milliseconds(drain.deadline)},
+                    {"ended", drain.ended}});
+  return list;
+}
+
+Drains drainsFromJson(const json& list) {
+  Drains drains;
+  for (const json& object : list)
+    drains.emplace(text(object, "endpoint"),
+                   OperatorDrain{time(object, "deadlineMs"), object.at("ended").get<bool>()});
+  return drains;
+}
+
 json endpointsToJson(const EndpointStates& endpoints) {
   json list = json::array();
   for (const auto& [ref, state] : endpoints) list.push_back(endpointToJson(ref, state));

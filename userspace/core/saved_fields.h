@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -78,7 +79,10 @@ inline std::optional<Address> address(const json& object, const char* key) {
   return parsed;
 }
 
-// Endpoints with what is known of them, in saved_endpoints.cc.
+// Endpoints with what is known of them, and drains by command, in saved_endpoints.cc.
+using Drains = std::map<std::string, OperatorDrain>;  // by endpoint
+json drainsToJson(const Drains&);
+Drains drainsFromJson(const json& list);
 json endpointsToJson(const EndpointStates&);
 EndpointStates endpointsFromJson(const json& list);
 

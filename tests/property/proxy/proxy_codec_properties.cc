@@ -125,7 +125,7 @@ SnapshotMessage anyMessage() {
       return anyService();
     case 2:
       return anyReport();
-    default:
+    default:  // a number of this file
       return ProxyServiceRemoved{text()};
   }
 }

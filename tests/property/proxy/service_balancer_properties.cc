@@ -88,7 +88,8 @@ RC_GTEST_PROP(ServiceBalancer, AnyHistoryKeepsItsPromises, ()) {
           if (--open[slot] == 0) open.erase(slot);
         }
         break;
-      default: {
+      default:  // a number of this file
+      {
         const BackendPick pick = balanced.pick(client(anyOf(0u, 20u), anyOf<std::uint16_t>(1, 99)));
         if (!pick) {
           bool anyServes = false;
