@@ -7,6 +7,7 @@ import socket
 import ssl
 import struct
 import subprocess
+import sys
 import threading
 import time
 from concurrent import futures
@@ -158,6 +159,13 @@ http {{
 """
 
 
+def nginx_config(directory, cert, address, ports):
+    path = f"{directory}/nginx.conf"
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(NGINX.format(d=directory, cert=cert[0], key=cert[1], address=address, **ports))
+    return path
+
+
 class Nginx:
     NAMES = ("http", "https", "http2", "h2c", "http_proxy", "https_proxy", "http2_proxy")
 
@@ -167,9 +175,8 @@ class Nginx:
         for at in (1020, 1024, 1030):
             with open(f"{directory}/files/{at}", "w", encoding="utf-8") as out:
                 out.write("." * at + "good" + "." * 200_000)
-        with open(f"{directory}/nginx.conf", "w", encoding="utf-8") as out:
-            out.write(NGINX.format(d=directory, cert=cert[0], key=cert[1], address=address, **self.ports))
-        self.process = subprocess.Popen(["nginx", "-c", f"{directory}/nginx.conf", "-p", directory],
+        config = nginx_config(directory, cert, address, self.ports)
+        self.process = subprocess.Popen(["nginx", "-c", config, "-p", directory],
                                         stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for port in self.ports.values():
             wait_for(port, self.process)
@@ -222,13 +229,17 @@ class HealthService(grpc.GenericRpcHandler):
 
 
 class GrpcServer:
-    def __init__(self, cert, handlers):
+    def __init__(self, cert, handlers, address="127.0.0.1", port=0, tls_port=0):
         self.server = grpc.server(futures.ThreadPoolExecutor(8), handlers=handlers)
-        self.port = self.server.add_insecure_port("127.0.0.1:0")
+        self.port = self.server.add_insecure_port(f"{address}:{port}")
         with open(cert[0], "rb") as chain, open(cert[1], "rb") as key:
             credentials = grpc.ssl_server_credentials([(key.read(), chain.read())])
-        self.tls_port = self.server.add_secure_port("127.0.0.1:0", credentials)
+        self.tls_port = self.server.add_secure_port(f"{address}:{tls_port}", credentials)
         self.server.start()
 
     def close(self):
         self.server.stop(0)
+
+
+if __name__ == "__main__":  # a gRPC server in a namespace: PORT TLS_PORT CERTIFICATE KEY
+    GrpcServer(sys.argv[3:5], [HealthService()], "0.0.0.0", *sys.argv[1:3]).server.wait_for_termination()
