@@ -31,6 +31,9 @@ Result<std::unique_ptr<NetlinkKernelState>> NetlinkKernelState::open(const Kerne
   if (!route) return route.error();
   auto netfilter = Netlink::open(NETLINK_NETFILTER);
   if (!netfilter) return netfilter.error();
+  // First, since it says best what is missing.
+  auto earlier = Divert(*netfilter).earlierRuns();
+  if (!earlier) return earlier.error();
   auto routeEvents = NetlinkEvents::open(
       NETLINK_ROUTE,
       {RTNLGRP_LINK, RTNLGRP_NEIGH, RTNLGRP_NEXTHOP, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE,
@@ -41,8 +44,6 @@ Result<std::unique_ptr<NetlinkKernelState>> NetlinkKernelState::open(const Kerne
   std::unique_ptr<NetlinkKernelState> state(
       new NetlinkKernelState(std::move(*route), std::move(*netfilter), std::move(*routeEvents),
                              std::move(*netfilterEvents), numbers));
-  auto earlier = state->divert_.earlierRuns();
-  if (!earlier) return earlier.error();
   std::erase(*earlier, routingOwnership(numbers));
   state->former_ = std::move(*earlier);
   return state;
