@@ -102,19 +102,6 @@ void connections(Manager& manager, const HttpRequest& request, const char* opera
   passOn(manager, *filter, std::move(respond));
 }
 
-// Adds what only the manager knows: the numbers behind the rule, and where the mark leads.
-void presentExplanation(const Manager& manager, Json& answer) {
-  const auto name = answer.find("service");
-  if (name == answer.end() || !name->is_string()) return;
-  const auto view = manager.controlPlane().view(name->get<std::string>());
-  if (!view) return;
-  answer["explanation"] = view->eligibility.explanation;
-  if (!answer.contains("backend") || !answer["backend"].is_object()) return;
-  for (const auto& backend : view->backends)
-    if (answer["backend"].value("endpoint", "") == backend.endpoint)
-      answer["nextHop"] = nextHop(manager.controlPlane(), backend.mark);
-}
-
 }  // namespace
 
 HttpResponse ok(const Json& body) { return {200, "application/json", dump(body), {}}; }
@@ -145,10 +132,11 @@ void flushConnections(Manager& manager, const HttpRequest& request, HttpRespond 
 }
 
 void explain(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  auto packet = objectIn(request, {"src", "dst", "proto", "sport", "dport", "flags", "fragment"});
+  auto packet =
+      objectIn(request, {"src", "dst", "proto", "sport", "dport", "flags", "fragment", "inner"});
   if (!packet.ok()) return respond(errorResponse(400, packet.error().message));
   passOn(manager, {{"op", "explain"}, {"packet", std::move(packet).value()}}, std::move(respond),
-         [&manager](Json& answer) { presentExplanation(manager, answer); });
+         [&manager](Json& answer) { completeExplanation(manager.controlPlane(), answer); });
 }
 
 void status(Manager& manager, const HttpRequest&, HttpRespond respond) {

@@ -223,6 +223,9 @@ HttpResponse refusal(const config::EditRefusal& refused) {
   return refusal(statusOf(refused.why), refused.message, refused.findings);
 }
 
+namespace {
+
+// Where a mark leads; null: nowhere.
 Json nextHop(const ControlPlane& controlPlane, Mark mark) {
   const auto routes = controlPlane.routes();
   const auto found = std::find_if(routes.begin(), routes.end(),
@@ -232,6 +235,25 @@ Json nextHop(const ControlPlane& controlPlane, Mark mark) {
   if (found->ipv4) json["ipv4"] = found->ipv4->toString();
   if (found->ipv6) json["ipv6"] = found->ipv6->toString();
   return json;
+}
+
+}  // namespace
+
+void completeExplanation(const ControlPlane& controlPlane, Json& answer) {
+  const auto name = answer.find("service");
+  if (name == answer.end() || !name->is_string()) return;
+  const auto view = controlPlane.view(name->get<std::string>());
+  if (!view) return;
+  answer["explanation"] = view->eligibility.explanation;
+  const auto backend = answer.find("backend");
+  if (backend == answer.end() || !backend->is_object()) return;
+  for (const auto& known : view->backends) {
+    if (backend->value("endpoint", "") != known.endpoint ||
+        backend->value("group", "") != known.group)
+      continue;
+    (*backend)["healthState"] = weir::toString(known.health);
+    answer["nextHop"] = nextHop(controlPlane, known.mark);
+  }
 }
 
 }  // namespace weir::manager

@@ -31,7 +31,8 @@ HttpResponse refusal(unsigned status, std::string_view message,
                      const std::vector<config::Finding>& findings);
 // What an edit was refused for.
 HttpResponse refusal(const config::EditRefusal&);
-// Where a mark leads, for `weirctl explain`; null: nowhere.
-Json nextHop(const ControlPlane&, Mark);
+// Adds to the engine's explanation (engine/explain.h) what only the manager knows: "explanation",
+// the numbers behind the rule; "backend.healthState"; "nextHop", where the mark leads.
+void completeExplanation(const ControlPlane&, Json& answer);
 
 }  // namespace weir::manager
