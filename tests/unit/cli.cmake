@@ -15,8 +15,9 @@ if(TARGET weir_cli)
     WEIRCTL="$<TARGET_FILE:weirctl>")
   add_dependencies(weir_unit_cli weirctl)
 
-  # What the engine and the control plane say of a packet, as weirctl words it.
-  weir_test(weir_unit_explanation cli/explanation_test.cc weir_cli weir_engine weir_core)
-  target_link_libraries(weir_unit_explanation PRIVATE nlohmann_json::nlohmann_json)
-  target_compile_definitions(weir_unit_explanation PRIVATE WEIR_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  # weirctl with the manager behind it; what all programs together say of a packet.
+  weir_test(weir_unit_cli_manager cli/manager_test.cc weir_cli weir_manager weir_engine weir_core)
+  target_sources(weir_unit_cli_manager PRIVATE cli/explanation_test.cc)
+  target_link_libraries(weir_unit_cli_manager PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
+  target_compile_definitions(weir_unit_cli_manager PRIVATE WEIR_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endif()

@@ -67,6 +67,7 @@ struct Argument {
   std::string collection = {};
   bool required = true;
   bool repeated = false;
+  bool mayBeEmpty = false;
 };
 
 class Invocation;

@@ -69,16 +69,11 @@ Status configure(Context& context, const Invocation& invocation) {
 }  // namespace
 
 int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
-  std::vector<std::string> line = arguments;
-  bool help = wantsHelp(line);
-  if (!line.empty() && line.front() == "help") {
-    line.erase(line.begin());
-    help = true;
-  }
-  const auto resolved = resolve(line);
+  const auto resolved = resolve(arguments);
   if (!resolved) return misuse(resolved.error().message, terminal);
   if (resolved->globals.has("--version")) return printVersion(terminal);
   if (!resolved->unknown.empty()) return misuse(*resolved, terminal);
+  const bool help = resolved->help || wantsHelp(arguments);
   if (help && resolved->command != nullptr)
     return printHelp(*resolved->command, terminal.out), code(Exit::done);
   if (help) return printHelp(resolved->words, terminal.out), code(Exit::done);

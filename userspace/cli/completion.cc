@@ -193,7 +193,8 @@ void addCompletionCommands(std::vector<Command>& commands) {
                                      .help = "of a command line; behind --",
                                      .names = Names::commands,
                                      .required = false,
-                                     .repeated = true}},
+                                     .repeated = true,
+                                     .mayBeEmpty = true}},
                       .flags = {},
                       .example = "weirctl __complete -- backend-services ''",
                       .run = complete});

@@ -74,6 +74,24 @@ void printIgnored(const Command& command, std::ostream& out) {
 
 }  // namespace
 
+std::string exampleLines(const Command& command, std::size_t indent) {
+  std::string out;
+  std::size_t column = indent;
+  std::string_view rest = command.example;
+  while (!rest.empty()) {
+    // A flag stays with its value.
+    const std::size_t end = std::min(rest.find(" --", 1), rest.size());
+    if (column > indent && column + end + 2 > kWidth) {
+      out += " \\\n" + std::string(indent + 3, ' ');
+      column = indent + 3;
+    }
+    out += rest.substr(0, end);
+    column += end;
+    rest.remove_prefix(end);
+  }
+  return out;
+}
+
 bool isHidden(const Command& command) { return command.words.front().starts_with("__"); }
 
 std::string usageLine(const Command& command) {
@@ -118,7 +136,7 @@ void printHelp(const Command& command, std::ostream& out) {
   printIgnored(command, out);
   printFlags("Refused", command.flags, Flag::Use::refused, out);
   printFlags("Flags of every command", globalFlags(), Flag::Use::read, out);
-  out << "\nExample\n  " << command.example << '\n';
+  out << "\nExample\n  " << exampleLines(command, 2) << '\n';
 }
 
 Exit misused(const Command& command, const std::string& what, std::ostream& err) {

@@ -15,6 +15,8 @@ std::string usageLine(const Command&);
 std::string spelling(const Flag&);
 // The flag's help with what may be given.
 std::string meaning(const Flag&);
+// The example, in several lines when it is long: ready to be pasted into a shell.
+std::string exampleLines(const Command&, std::size_t indent);
 // Commands whose first word is hidden from help (they serve completion and documentation).
 bool isHidden(const Command&);
 

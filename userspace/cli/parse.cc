@@ -95,7 +95,8 @@ Status takeArguments(const Command& command, std::vector<std::string> words, Inv
     if (argument.required && next == words.size())
       return Error{fmt::format("{} is missing: {}", argument.name, argument.help)};
     while (next < words.size()) {
-      if (words[next].empty()) return Error{fmt::format("{} must not be empty", argument.name)};
+      if (words[next].empty() && !argument.mayBeEmpty)
+        return Error{fmt::format("{} must not be empty", argument.name)};
       into.add(std::move(words[next++]));
       if (!argument.repeated) break;
     }
@@ -148,6 +149,11 @@ Result<Resolved> resolve(std::span<const std::string> line) {
     if (isFlag(line[at])) {
       if (const Status taken = takeFlag(line, at, globalFlags(), {}, resolved.globals); !taken)
         return taken.error();
+      continue;
+    }
+    if (resolved.words.empty() && line[at] == "help") {
+      resolved.help = true;
+      ++at;
       continue;
     }
     const auto followers = followersOf(resolved.words);

@@ -20,6 +20,7 @@ struct Resolved {
   std::vector<std::string> words;  // those that were followed, also when they name no command
   Invocation globals;              // flags in front of the command
   std::vector<std::string> rest;   // everything behind it
+  bool help = false;               // `help` stood in front of them
   std::string unknown;             // the word that is none of those that can follow
 };
 Result<Resolved> resolve(std::span<const std::string> line);

@@ -44,7 +44,7 @@ std::string commandText(const Command& command) {
   }
   if (!without.empty()) text += "\nAccepted, without effect: " + joined(without, ", ") + ".\n";
   if (!refused.empty()) text += "\nRefused: " + joined(refused, ", ") + ".\n";
-  return text + fmt::format("\n```sh\n{}\n```\n", command.example);
+  return text + fmt::format("\n```sh\n{}\n```\n", exampleLines(command, 0));
 }
 
 }  // namespace

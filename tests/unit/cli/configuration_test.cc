@@ -34,7 +34,7 @@ TEST_F(ConfigurationCommands, CheckForPrograms) {
   EXPECT_EQ(result["diagnostics"][0]["severity"], "error");
   EXPECT_EQ(result["diagnostics"][0]["file"], bad);
   EXPECT_EQ(result["diagnostics"][0]["line"], 2);
-  EXPECT_EQ(result["diagnostics"][0]["column"], 14);
+  EXPECT_EQ(result["diagnostics"][0]["column"], 15);
   EXPECT_EQ(err_.str(), "");
   EXPECT_EQ(weirctl({"check", file("good.yaml", "healthChecks: [{name: hc}]\n"), "--format=json"}),
             0);
@@ -116,7 +116,7 @@ TEST_F(ConfigurationCommands, DiffReadsADirectoryItself) {
   EXPECT_EQ(weirctl({"diff", root}), 0) << err_.str();
   EXPECT_EQ(manager_.last().contentType, "application/yaml");
   EXPECT_EQ(manager_.last().body,
-            "queues: 4\nhealthChecks:\n- name: a\n  timeoutSec: 2\n- name: b\n");
+            "queues: 4\nhealthChecks:\n  - name: a\n    timeoutSec: 2\n  - name: b\n");
   file("new/conf.d/b.yaml", "healthChecks: [{name: b, porto: 1}]\n");
   EXPECT_EQ(weirctl({"diff", root}), 1);
   EXPECT_THAT(err_.str(), HasSubstr("b.yaml:1:"));

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "engine/explain.h"
+#include "manager/api/views.h"
 #include "support/controlled_plane.h"
 #include "unit/engine/scene.h"
 
@@ -58,20 +59,12 @@ class Explanation : public testing::Test {
     decide(*world_, table_, prepare(*world_, table_, parsed), test::kNow);
   }
 
-  // What weirctl says of it, 42 s later. What the manager adds to the engine's answer is added.
+  // What weirctl says of it, 42 s later.
   std::string explained(const Json& described) {
     Json answer = engine::explain(*world_, table_, *engine::packetFromJson(described),
                                   test::kNow + std::chrono::seconds(42));
     answer["packet"] = described;
-    if (answer.contains("service")) {
-      const auto view = plane_.plane.view(answer["service"].get<std::string>());
-      answer["explanation"] = view->eligibility.explanation;
-      for (const BackendView& backend : view->backends)
-        if (answer["backend"].is_object() && answer["backend"]["endpoint"] == backend.endpoint) {
-          answer["backend"]["healthState"] = toString(backend.health);
-          answer["nextHop"] = {{"mark", answer["backend"]["mark"]}, {"ipv4", backend.endpoint}};
-        }
-    }
+    manager::completeExplanation(plane_.plane, answer);
     std::ostringstream out;
     printExplanation(answer, out);
     return out.str();

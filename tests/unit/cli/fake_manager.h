@@ -27,7 +27,7 @@ class FakeManager {
   struct Asked {
     std::string method, target, contentType, body;
     std::string line() const { return method + " " + target; }
-    nlohmann::ordered_json json() const { return nlohmann::ordered_json::parse(body); }
+    nlohmann::json json() const { return nlohmann::json::parse(body); }
   };
   struct Said {
     int status = 200;

@@ -7,7 +7,7 @@ namespace weir::cli {
 namespace {
 
 using testing::HasSubstr;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 class Members : public Weirctl {
  protected:

@@ -5,7 +5,7 @@ namespace weir::cli {
 namespace {
 
 using testing::HasSubstr;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 class Operations : public Weirctl {};
 

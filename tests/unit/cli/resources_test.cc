@@ -27,7 +27,7 @@ class Resources : public Weirctl, public testing::WithParamInterface<Case> {};
 TEST_P(Resources, C2_FlagsBecomeFields) {
   EXPECT_EQ(weirctl(split(GetParam().line)), 0) << err_.str();
   EXPECT_EQ(manager_.last().line(), GetParam().request);
-  EXPECT_EQ(manager_.last().json(), nlohmann::ordered_json::parse(GetParam().body));
+  EXPECT_EQ(manager_.last().json(), nlohmann::json::parse(GetParam().body));
   EXPECT_EQ(manager_.last().contentType, "application/json");
 }
 

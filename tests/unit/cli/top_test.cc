@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/operations/top.h"
 
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <functional>
+
 #include "unit/cli/weirctl.h"
 
 namespace weir::cli {
@@ -72,7 +80,7 @@ TEST_F(Top, RatesAndSharesComeFromTwoMoments) {
             "\n"
             "SERVICE  BACKEND    GROUP  NEW/S  PACKETS/S  SHARE\n"
             "web      10.2.0.11  a         15         15  75.0%\n"
-            "web      10.2.0.12  a          5        5.0  25.0%\n");
+            "web      10.2.0.12  a          5          5  25.0%\n");
 }
 
 TEST_F(Top, TheFirstScreenKnowsNoRates) {
@@ -116,6 +124,59 @@ TEST_F(Top, AManagerThatIsAwayEndsAScript) {
   EXPECT_EQ(run({"--run-dir", empty.path().string(), "top", "-n", "2"},
                 {.in = in, .out = out_, .err = err_}),
             3);
+}
+
+// Runs `weirctl top` on a terminal of its own, ends it by `end`, and returns what it wrote and
+// whether the terminal was left as it was found.
+struct OnTerminal {
+  std::string text;
+  bool sameSettings = false;
+  int status = -1;
+};
+OnTerminal topOnTerminal(const std::string& runDir, const std::function<void(int, pid_t)>& end) {
+  int terminal = -1;
+  int other = -1;
+  termios before{};
+  EXPECT_EQ(::openpty(&terminal, &other, nullptr, nullptr, nullptr), 0);
+  EXPECT_EQ(::tcgetattr(other, &before), 0);
+  ::close(terminal);
+  ::close(other);
+  const pid_t child = ::forkpty(&terminal, nullptr, &before, nullptr);
+  if (child == 0) {
+    ::execl(WEIRCTL, WEIRCTL, "--run-dir", runDir.c_str(), "top", "--interval", "1s", nullptr);
+    ::_exit(127);
+  }
+  OnTerminal result;
+  bool ended = false;
+  char buffer[4096];
+  // The terminal reads as an error when its last user is gone.
+  for (ssize_t n; (n = ::read(terminal, buffer, sizeof buffer)) > 0;) {
+    result.text.append(buffer, static_cast<std::size_t>(n));
+    if (ended || result.text.find("weir-manager") == std::string::npos) continue;
+    ended = true;
+    end(terminal, child);
+  }
+  ::waitpid(child, &result.status, 0);
+  termios after{};
+  ::tcgetattr(terminal, &after);
+  result.sameSettings = before.c_lflag == after.c_lflag && before.c_cc[VSUSP] == after.c_cc[VSUSP];
+  ::close(terminal);
+  return result;
+}
+
+TEST_F(Top, TheTerminalIsLeftAsItWas) {
+  manager_.say("GET /v1/status", 200, status(1, 1, 1, 0).dump());
+  const std::vector<std::function<void(int, pid_t)>> ends{
+      [](int terminal, pid_t) { EXPECT_EQ(::write(terminal, "q", 1), 1); },
+      [](int terminal, pid_t) { EXPECT_EQ(::write(terminal, "\x03", 1), 1); },
+      [](int, pid_t child) { ::kill(child, SIGTERM); }};
+  for (const auto& end : ends) {
+    const OnTerminal result = topOnTerminal(directory_.path().string(), end);
+    EXPECT_EQ(result.status, 0);
+    EXPECT_TRUE(result.sameSettings);
+    EXPECT_TRUE(result.text.starts_with("\x1b[?1049h\x1b[?25l")) << result.text;
+    EXPECT_TRUE(result.text.ends_with("\x1b[?25h\x1b[?1049l")) << result.text;
+  }
 }
 
 }  // namespace

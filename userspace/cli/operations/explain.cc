@@ -38,7 +38,8 @@ std::optional<unsigned> portOfRule(const Context& context, const std::string& ad
 // What was not given and matters is assumed, and said.
 Json assume(const Context& context, Json& packet) {
   Json assumed = Json::array();
-  const std::string protocol = packet.value("proto", "TCP");
+  const Json& given = packet["proto"];
+  const std::string protocol = given.is_string() ? given.get<std::string>() : given.dump();
   const bool later = packet.value("fragment", "") == "later";
   if (!hasPorts(protocol) || later) return assumed;
   if (!packet.contains("dport")) {

@@ -35,6 +35,8 @@ Result<LiveTerminal> LiveTerminal::open() {
   if (::tcgetattr(STDIN_FILENO, &keyboard) == 0) {
     before = keyboard;
     keyboard.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    // Nobody is left in front of a screen without cursor by Ctrl-Z.
+    keyboard.c_cc[VSUSP] = _POSIX_VDISABLE;
     ::tcsetattr(STDIN_FILENO, TCSANOW, &keyboard);
   }
   send(kEnter);

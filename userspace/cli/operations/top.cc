@@ -14,6 +14,8 @@ namespace weir::cli {
 namespace {
 
 constexpr unsigned kMostInterval = 3600;
+// A key ends the live screen; it must not wait long for a manager that hangs.
+constexpr unsigned kLiveTimeoutSec = 2;
 
 struct Plan {
   std::chrono::seconds interval{1};
@@ -29,10 +31,12 @@ Exit watch(const Context& context, const Plan& plan) {
   auto opened = LiveTerminal::open();
   if (!opened) return complain(context, opened.error().message);
   LiveTerminal terminal = std::move(*opened);
+  Context hasty = context;
+  hasty.timeoutSec = context.timeoutSec.value_or(kLiveTimeoutSec);
   std::optional<Moment> before;
   for (std::uint64_t i = 0; !plan.count || i < *plan.count; ++i) {
     if (i != 0 && terminal.wantsToEnd(plan.interval)) break;
-    const Answer answer = ask(context, {.path = {"v1", "status"}});
+    const Answer answer = ask(hasty, {.path = {"v1", "status"}});
     Moment moment{answer.body, now()};
     // Home, the screen, and nothing of what was there before.
     context.out() << "\x1b[H\x1b[2J";

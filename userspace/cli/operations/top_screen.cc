@@ -35,7 +35,8 @@ using Rate = std::optional<double>;
 
 std::string shown(Rate rate) {
   if (!rate) return "";
-  return *rate < 10 && *rate > 0 ? fmt::format("{:.1f}", *rate) : fmt::format("{:.0f}", *rate);
+  const std::string text = fmt::format("{:.1f}", *rate);
+  return *rate < 10 && !text.ends_with(".0") ? text : fmt::format("{:.0f}", *rate);
 }
 
 class Rates {
