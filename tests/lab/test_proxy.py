@@ -112,10 +112,14 @@ def proxy_metric(lab, name):
 def test_X5_4_a_drained_backend_gets_no_new_connections(proxying):
     lab = proxying(SHOP, serve_http, shop_answers)
     lab.weirctl("drain", "shop", "10.2.0.11:80", json_output=False)
+    assert {b["endpoint"]: b["healthState"] for b in lab.health("shop")} == \
+        {"10.2.0.11:80": "DRAINING", "10.2.0.12:80": "HEALTHY", "10.2.0.13:80": "HEALTHY"}
     report = lab.traffic("burst", FRONT4, 80, 100)
     assert report["failed"] == 0 and set(report["shares"]) == {"b2", "b3"}, report
     lab.weirctl("undrain", "shop", "10.2.0.11:80", json_output=False)
     lab.until(lambda: shop_answers(lab), 5, "the backend is back", lab.tail)
+    group = lab.weirctl("backend-services", "describe", "shop")["status"]["groups"][0]
+    assert (group["group"], group["capacity"], group["usable"], group["members"], group["serves"]) == ("a", 1000, 1000, 3, True)
 
 
 def test_X5_5_reloads_and_a_new_proxy_refuse_no_client(proxying):

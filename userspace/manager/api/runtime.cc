@@ -12,7 +12,9 @@
 #include "config/words.h"
 #include "manager/api/body.h"
 #include "manager/api/handlers.h"
+#include "manager/api/proxy_views.h"
 #include "manager/api/views.h"
+#include "manager/clock.h"
 #include "manager/manager.h"
 
 namespace weir::manager {
@@ -152,6 +154,8 @@ void status(Manager& manager, const HttpRequest&, HttpRespond respond) {
 }
 
 void showHealth(Manager& manager, const HttpRequest& request, HttpRespond respond) {
+  if (const auto proxied = manager.proxyPlane().view(request.path[2], now()))
+    return respond(ok(proxyServiceHealth(manager, *proxied)));
   const auto view = manager.controlPlane().view(request.path[2]);
   respond(view ? ok(serviceHealth(manager, *view)) : noSuchService(request.path[2]));
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <ranges>
 
+#include "manager/api/proxy_views.h"
 #include "manager/clock.h"
 
 namespace weir::manager {
@@ -86,6 +87,14 @@ void addServiceStatus(const Manager& manager, const std::string& name, bool deta
   Json summary = serviceSummary(manager, *service);
   summary.erase("name");
   status.update(summary);
+  if (const auto proxied = manager.proxyPlane().view(name, now())) {
+    if (details) {
+      const Json health = proxyServiceHealth(manager, *proxied);
+      status["groups"] = health["groups"];
+      status["backends"] = health["healthStatus"];
+    }
+    return;
+  }
   status["forwardingRules"] = Json::array();
   for (const auto& rule : configuration.rules)
     if (rule.backendService == name) status["forwardingRules"].push_back(rule.name);
@@ -97,6 +106,8 @@ void addServiceStatus(const Manager& manager, const std::string& name, bool deta
 }  // namespace
 
 Json serviceSummary(const Manager& manager, const BackendService& service) {
+  if (const auto proxied = manager.proxyPlane().view(service.name, now()))
+    return proxyServiceSummary(*proxied);
   const auto view = manager.controlPlane().view(service.name);
   if (!view) return {{"name", service.name}};
   const auto count = [&](auto predicate) {
