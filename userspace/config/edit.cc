@@ -79,20 +79,17 @@ std::optional<EditRefusal> readOwnFile(Disk& disk) {
   if (!stream) return std::nullopt;
   const Text text({disk.file.string(), std::string(std::istreambuf_iterator<char>(stream), {})});
   Problems problems;
-  Documents documents = parse(text, problems);
-  std::vector<Diagnostic> diagnostics = problems.take();
-  Loaded alone;
-  if (documents.complete) {
-    alone = readDocuments(text, documents.values);
-    diagnostics.insert(diagnostics.end(), alone.diagnostics.begin(), alone.diagnostics.end());
+  const Documents documents = parse(text, problems);
+  Loaded alone = readDocuments(text, documents.values);
+  for (Diagnostic& diagnostic : problems.take()) alone.diagnostics.push_back(std::move(diagnostic));
+  if (alone.ok()) {
+    disk.own = resourcesOf(alone.configuration);
+    return std::nullopt;
   }
-  if (!documents.complete || !alone.ok())
-    return EditRefusal{Why::onDisk,
-                       fmt::format("{} was changed by hand and has errors; put them right first",
-                                   disk.file.string()),
-                       findingsOf(std::move(diagnostics))};
-  disk.own = resourcesOf(alone.configuration);
-  return std::nullopt;
+  return EditRefusal{Why::onDisk,
+                     fmt::format("{} was changed by hand and has errors; put them right first",
+                                 disk.file.string()),
+                     findingsOf(std::move(alone.diagnostics))};
 }
 
 std::variant<Disk, EditRefusal> readDisk(const fs::path& directory) {

@@ -81,6 +81,15 @@ void compare(const std::string& path, const ValuePtr& before, const ValuePtr& af
              std::vector<FieldDifference>& out) {
   const bool both = before != nullptr && after != nullptr;
   if (both && isSame(*before, *after)) return;
+  // A mapping that comes or goes is told field by field; an item of a list as a whole.
+  const ValuePtr& there = before != nullptr ? before : after;
+  if (!both && there->kind == Value::Kind::mapping && path.back() != ']') {
+    const std::map<std::string, ValuePtr> none;
+    compareNamed(
+        before ? membersOf(*before) : none, after ? membersOf(*after) : none,
+        [&](const std::string& key) { return path + "." + key; }, out);
+    return;
+  }
   const auto areBoth = [&](Value::Kind kind) {
     return both && before->kind == kind && after->kind == kind;
   };
