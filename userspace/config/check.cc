@@ -31,11 +31,17 @@ int runCheck(const std::filesystem::path& path, std::ostream& out, std::ostream&
   const Configuration& c = loaded.configuration;
   std::size_t endpoints = 0;
   for (const auto& group : c.groups) endpoints += group.endpoints.size();
-  out << fmt::format("{}: valid: {}, {}, {}, {}, {}, {}; {}\n", path.string(),
+  // What only proxies have is told where there is any.
+  std::string ofProxies;
+  for (const auto& [n, what] : {std::pair(c.targetProxies.size(), "target proxy"),
+                                {c.tlsRoutes.size(), "TLS route"},
+                                {c.lbPolicies.size(), "service policy"}})
+    if (n != 0) ofProxies += ", " + count(n, what);
+  out << fmt::format("{}: valid: {}, {}, {}, {}, {}, {}{}; {}\n", path.string(),
                      count(c.rules.size(), "forwarding rule"), count(c.services.size(), "service"),
                      count(c.groups.size(), "group"), count(endpoints, "endpoint"),
                      count(c.healthChecks.size(), "health check"), count(c.routes.size(), "route"),
-                     remarks);
+                     ofProxies, remarks);
   return 0;
 }
 

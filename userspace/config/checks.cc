@@ -103,11 +103,18 @@ const std::vector<std::string>& Index::names(std::string_view collection) const 
   return found->second;
 }
 
+std::string Index::suggestion(std::string_view name, std::string_view collection) const {
+  const auto& candidates = names(collection);
+  if (candidates.size() > comparisonsLeft_) return "";
+  comparisonsLeft_ -= candidates.size();
+  return didYouMean(name, candidates);
+}
+
 void reportDangling(const Index& index, Problems& problems, const Origin& at,
                     const Dangling& reference) {
   const auto& names = index.names(reference.collection);
   std::string message = fmt::format("there is no {} {}{}", reference.what, quote(reference.name),
-                                    didYouMean(reference.name, names));
+                                    index.suggestion(reference.name, reference.collection));
   message += names.empty() ? "; there are none at all" : "; there are " + join(names, "and");
   const auto& unread = index.draft().incompleteFiles;
   if (!unread.empty())

@@ -32,12 +32,15 @@ class Index {
 
   // The names of a collection's resources, sorted, for messages.
   const std::vector<std::string>& names(std::string_view collection) const;
+  // didYouMean() among them; empty when looking for near names has cost too much already.
+  std::string suggestion(std::string_view name, std::string_view collection) const;
   const Draft& draft() const noexcept { return draft_; }
 
  private:
   const Draft& draft_;
   mutable std::map<std::string, std::vector<std::string>, std::less<>>
-      namesOf_;  // made when needed
+      namesOf_;                                    // made when needed
+  mutable std::size_t comparisonsLeft_ = 300'000;  // of names; about half a second
 
   template <class T>
   using Names = std::unordered_map<std::string_view, const Located<T>*>;

@@ -89,7 +89,9 @@ std::string didYouMean(std::string_view word, std::span<const std::string> candi
 }
 
 std::string count(std::size_t n, std::string_view singular) {
-  return fmt::format("{} {}{}", n, singular, n == 1 ? "" : "s");
+  if (n == 1 || !singular.ends_with('y'))
+    return fmt::format("{} {}{}", n, singular, n == 1 ? "" : "s");
+  return fmt::format("{} {}ies", n, singular.substr(0, singular.size() - 1));
 }
 
 }  // namespace weir::config

@@ -22,7 +22,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 // " (did you mean 'x'?)", or nothing.
 std::string didYouMean(std::string_view word, std::span<const std::string> candidates);
 
-// "1 group", "2 groups".
+// "1 group", "2 groups", "2 policies".
 std::string count(std::size_t n, std::string_view singular);
 
 }  // namespace weir::config

@@ -184,6 +184,20 @@ TEST_F(Directory, C2_CheckTellsAndExits) {
                            "check, 0 routes; 0 warnings, 0 hints\n");
 }
 
+TEST_F(Directory, C2_CheckCountsWhatProxiesHave) {
+  write("weir.yaml",
+        kCheck +
+            "serviceLbPolicies: [{name: p}, {name: q}]\ntargetTcpProxies: [{name: t}]\n"
+            "networkEndpointGroups: [{name: g, defaultPort: 80}]\nbackendServices: [{name: s, "
+            "loadBalancingScheme: INTERNAL_MANAGED, backends: [{group: g, maxConnections: "
+            "1}]}]\ntlsRoutes: [{name: x, targetProxies: [t], rules: [{matches: [{sniHost: "
+            "[a.b]}], action: {destinations: [{serviceName: s}]}}]}]\n");
+  std::ostringstream out, err;
+  EXPECT_EQ(runCheck(path_, out, err), 0) << err.str();
+  EXPECT_THAT(out.str(),
+              testing::HasSubstr("0 routes, 1 target proxy, 1 TLS route, 2 service policies; "));
+}
+
 TEST_F(Directory, C2_HintsDoNotFailTheCheck) {
   write("weir.yaml", kCheck);
   std::ostringstream out, err;

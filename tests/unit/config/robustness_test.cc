@@ -165,6 +165,16 @@ TEST(Robustness, LargeTexts) {
   expectRefused(repeat("--- a\n", 1'000'000), "rest is not shown");
 }
 
+// Near names are looked for, but not for ever.
+TEST(Robustness, ManyReferencesToNothing) {
+  std::string text = "networkEndpointGroups:\n";
+  for (int i = 0; i < 4000; ++i) text += fmt::format("- name: production-group-{:05}\n", i);
+  text += "backendServices:\n";
+  for (int i = 0; i < 4000; ++i)
+    text += fmt::format("- {{name: s{}, backends: [{{group: productoin-group-{:05}x}}]}}\n", i, i);
+  expectRefused(text, "did you mean 'production-group-0");
+}
+
 TEST(Robustness, C1_TenThousandEndpointsLoadWithinASecond) {
   std::string text = "healthChecks: [{name: hc}]\n";
   std::string groups = "networkEndpointGroups:\n", services = "backendServices:\n",
