@@ -110,20 +110,13 @@ void checkTlsRoutes(const Draft& draft, const Index& index, Problems& problems) 
   }
 }
 
-// Until programs of weir's serve proxies and use these settings. To end this, remove the function,
-// its declaration and its call.
+// Until the kernel module uses it. To end this, remove the function, its declaration and its call.
 void warnNotServedYet(const Draft& draft, Problems& problems) {
-  for (const std::string_view setting : {"flowCache", "proxy"})
-    if (const auto* tree = draft.node.tree.get(); tree != nullptr)
-      if (const auto* entry = tree->find(setting))
-        problems.warning(
-            {draft.node.text, entry->mark},
-            fmt::format("{} has no effect: this version does not use it yet", setting));
-  for (const auto& rule : draft.rules)
-    if (isManaged(rule.value.scheme))
-      problems.warning(rule.at(), fmt::format("rule {} is a proxy's, and this version's data plane "
-                                              "does not serve it yet",
-                                              quote(rule.value.name)));
+  const auto* tree = draft.node.tree.get();
+  const auto* entry = tree != nullptr ? tree->find("flowCache") : nullptr;
+  if (entry != nullptr)
+    problems.warning({draft.node.text, entry->mark},
+                     "flowCache has no effect: this version does not use it yet");
 }
 
 }  // namespace weir::config

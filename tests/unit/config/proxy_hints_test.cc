@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What is allowed of proxies but probably not meant, and what this version does not serve.
+// What is allowed of proxies but probably not meant.
 #include "proxy_fixture.h"
 
 namespace weir::config::test {
@@ -25,11 +25,6 @@ std::string twoNames(const std::string& first, const std::string& second) {
 INSTANTIATE_TEST_SUITE_P(
     All, ProxyWarning,
     testing::Values(
-        WrongCase{"NotServedYet",
-                  kCheck + kPortGroup + kProxyService + kTargetProxy +
-                      "forwardingRules: [{name: @r, loadBalancingScheme: INTERNAL_MANAGED, "
-                      "IPAddress: 10.9.9.9, ports: [80], target: t}]\n",
-                  "this version's data plane does not serve it yet"},
         WrongCase{"H1_NoHealthCheck",
                   kPortGroup +
                       "backendServices: [{name: @s, loadBalancingScheme: INTERNAL_MANAGED, "
@@ -116,12 +111,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "*.x.example.com and *.com lead to different services"}),
     nameOfCase);
 
-// A proxy that serves says nothing but that it is not served yet.
 void expectQuiet(const std::string& text) {
   const Loaded loaded = loadText(text);
   ASSERT_TRUE(loaded.ok()) << all(loaded.diagnostics);
-  for (const Diagnostic& d : loaded.diagnostics)
-    EXPECT_THAT(d.message, testing::HasSubstr("does not serve it yet")) << d.toString();
+  EXPECT_TRUE(loaded.diagnostics.empty()) << all(loaded.diagnostics);
 }
 
 TEST(ProxyHints, AFineProxyIsQuiet) {
