@@ -219,7 +219,7 @@ class HealthService(grpc.GenericRpcHandler):
             name = request[3:].decode()
         context.set_trailing_metadata((("endpoint-load-metrics", "cpu_utilization=0.75"),))
         if name == "slow":
-            time.sleep(3)
+            time.sleep(6)
         if name == "broken":
             context.abort(grpc.StatusCode.INTERNAL, "disk\non fire")
         if name not in self.STATES:
