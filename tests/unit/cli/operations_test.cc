@@ -96,7 +96,7 @@ TEST_F(Operations, ExplainAssumesNothingThatDoesNotMatter) {
 TEST_F(Operations, ExplainWithSniSaysThatThereIsNoProxyYet) {
   EXPECT_EQ(weirctl({"explain", "--src", "10.1.0.7", "--dst", "10.9.9.9", "--sni", "a.example"}),
             1);
-  EXPECT_THAT(err_.str(), HasSubstr("does not have the TCP proxy yet"));
+  EXPECT_THAT(err_.str(), HasSubstr("which explain does not do yet"));
 }
 
 TEST_F(Operations, StatusOnOneScreen) {

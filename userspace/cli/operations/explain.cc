@@ -104,9 +104,10 @@ Result<Json> packetOf(const Invocation& invocation) {
 
 Exit explain(const Context& context, const Invocation& invocation) {
   if (invocation.has("--sni"))
-    return complain(context,
-                    "--sni asks about a connection to the TCP proxy, and this version of weir does "
-                    "not have the TCP proxy yet; without it, packets are explained");
+    return complain(
+        context,
+        "--sni asks about a connection to the TCP proxy, which explain does not do yet; "
+        "weirctl simulate shows where such a connection goes");
   auto packet = packetOf(invocation);
   if (!packet) return misused(invocation.command(), packet.error().message, context.err());
   Json assumed = assume(context, *packet);
@@ -146,8 +147,8 @@ std::vector<Flag> packetFlags() {
        .type = Value::flow},
       {.name = "--sni",
        .value = "NAME",
-       .help = "server name of a connection to the TCP proxy; this version does not have the proxy "
-               "yet and says so"},
+       .help = "server name of a connection to the TCP proxy; not explained yet: weirctl "
+               "simulate shows where it goes"},
   };
 }
 
