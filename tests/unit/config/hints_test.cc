@@ -60,8 +60,6 @@ INSTANTIATE_TEST_SUITE_P(
                   "ports, which have no effect"},
         WrongCase{"Proximity", kAll + "zones: [{name: za}]\nproximity: {zb: @1}\n",
                   "no zone or region 'zb' (did you mean 'za'?)"},
-        WrongCase{"ProxySettings", kAll + "@proxy: {shutdownGraceSec: 30}\n",
-                  "proxy has no effect: this version does not use it yet"},
         WrongCase{"FlowCache", kAll + "@flowCache: auto\n", "flowCache has no effect"},
         WrongCase{"DifferentAnnounce",
                   kAll + "---\nforwardingRules: [{name: q, IPAddress: 10.9.9.9, ports: [81], "

@@ -25,11 +25,6 @@ std::string twoNames(const std::string& first, const std::string& second) {
 INSTANTIATE_TEST_SUITE_P(
     All, ProxyWarning,
     testing::Values(
-        WrongCase{"X3_1_NamesAreNotResolvedYet",
-                  kProxyAll + "---\nnetworkEndpointGroups: [{name: n, networkEndpointType: "
-                              "@INTERNET_FQDN_PORT, defaultPort: 443, endpoints: [{fqdn: "
-                              "a.example.com}]}]\n",
-                  "the endpoints of group 'n' get no connections"},
         WrongCase{
             "X3_1_NamesAreNotResolvedYet",
             kCheck + kPortGroup + kProxyService + kTargetProxy + kProxyRule +
