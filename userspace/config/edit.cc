@@ -297,8 +297,7 @@ std::variant<EditPlan, EditRefusal> planEdit(const fs::path& directory,
   std::set<Key> unchanged;
   for (const auto& [key, value] : wanted) {
     const auto present = disk.all.find(key);
-    if (present != disk.all.end() && yamlText(*present->second) == yamlText(*value))
-      unchanged.insert(key);
+    if (present != disk.all.end() && isSame(*present->second, *value)) unchanged.insert(key);
   }
   for (const Key& key : wish.keys)
     if (disk.isForeign(key) && !unchanged.contains(key)) return foreign(disk, key);

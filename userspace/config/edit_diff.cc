@@ -13,8 +13,6 @@
 namespace weir::config {
 namespace {
 
-bool isSame(const Value& a, const Value& b) { return yamlText(a) == yamlText(b); }
-
 std::string textOf(const Value& mapping, std::string_view key) {
   const auto* entry = mapping.find(key);
   return entry == nullptr ? std::string() : entry->value->text;

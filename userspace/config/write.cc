@@ -2,7 +2,6 @@
 #include "config/write.h"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
@@ -54,42 +53,71 @@ bool isPlainText(const std::string& text) {
   return std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
 }
 
-void emit(YAML::Emitter& out, const Value& value) {
-  switch (value.kind) {
-    case Value::Kind::null:
-      out << YAML::Null;
-      return;
-    case Value::Kind::scalar:
-      if (value.quoted && !isPlainText(value.text)) out << YAML::DoubleQuoted;
-      out << value.text;
-      return;
-    case Value::Kind::sequence:
-      if (value.items.empty()) out << YAML::Flow;
-      out << YAML::BeginSeq;
-      for (const ValuePtr& item : value.items) emit(out, *item);
-      out << YAML::EndSeq;
-      return;
-    case Value::Kind::mapping:
-      if (value.entries.empty()) out << YAML::Flow;
-      out << YAML::BeginMap;
-      for (const Value::Entry& entry : value.entries) {
-        out << YAML::Key << entry.key << YAML::Value;
-        emit(out, *entry.value);
-      }
-      out << YAML::EndMap;
-      return;
+// In double quotes, with escapes that YAML and JSON share for what cannot stand in a text: control
+// characters, also those from U+0080 to U+009F, and the byte order mark.
+std::string quotedText(std::string_view text) {
+  std::string out = "\"";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0u;
+    if (byte == '"' || byte == '\\') {
+      out += {'\\', text[i]};
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\u{:04x}", byte);
+    } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {
+      out += fmt::format("\\u{:04x}", next);
+      ++i;
+    } else if (text.substr(i, 3) == "\xef\xbb\xbf") {
+      out += "\\ufeff";
+      i += 2;
+    } else {
+      out += text[i];
+    }
   }
+  return out + '"';
 }
 
-// The lines of a text, each behind `margin`, the first behind `first`.
-std::string indented(std::string_view text, std::string_view first, std::string_view margin) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    out += fmt::format("{}{}\n", out.empty() ? first : margin, text.substr(0, end));
-    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+std::string scalarText(const Value& value) {
+  return value.quoted && !isPlainText(value.text) ? quotedText(value.text) : value.text;
+}
+
+// A value that stands behind its key or dash on the same line; nullopt: it has lines of its own.
+std::optional<std::string> inlineText(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::null:
+      return "null";
+    case Value::Kind::scalar:
+      return scalarText(value);
+    case Value::Kind::sequence:
+      return value.items.empty() ? std::optional<std::string>("[]") : std::nullopt;
+    case Value::Kind::mapping:
+      return value.entries.empty() ? std::optional<std::string>("{}") : std::nullopt;
   }
-  return out;
+  return std::nullopt;
+}
+
+// The lines of a list or mapping; `first` stands before the first of them instead of the margin.
+void emit(const Value& value, std::size_t indent, std::string_view first, std::string& out) {
+  const std::string margin(indent, ' ');
+  std::string_view before = first;
+  for (const ValuePtr& item : value.items) {
+    out += before;
+    if (const auto text = inlineText(*item))
+      out += fmt::format("- {}\n", *text);
+    else
+      emit(*item, indent + 2, "- ", out);
+    before = margin;
+  }
+  for (const Value::Entry& entry : value.entries) {
+    out += fmt::format("{}{}:", before, isPlainText(entry.key) ? entry.key : quotedText(entry.key));
+    if (const auto text = inlineText(*entry.value)) {
+      out += fmt::format(" {}\n", *text);
+    } else {
+      out += '\n';
+      emit(*entry.value, indent + 2, std::string(indent + 2, ' '), out);
+    }
+    before = margin;
+  }
 }
 
 }  // namespace
@@ -165,9 +193,20 @@ std::string fingerprint(const Value& value) {
 }
 
 std::string yamlText(const Value& value) {
-  YAML::Emitter out;
-  emit(out, value);
-  return out.c_str() + std::string("\n");
+  if (const auto text = inlineText(value)) return *text + '\n';
+  std::string out;
+  emit(value, 0, "", out);
+  return out;
+}
+
+bool isSame(const Value& a, const Value& b) {
+  if (a.kind != b.kind || a.quoted != b.quoted || a.text != b.text) return false;
+  return std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
+                    [](const ValuePtr& x, const ValuePtr& y) { return isSame(*x, *y); }) &&
+         std::equal(a.entries.begin(), a.entries.end(), b.entries.begin(), b.entries.end(),
+                    [](const Value::Entry& x, const Value::Entry& y) {
+                      return x.key == y.key && isSame(*x.value, *y.value);
+                    });
 }
 
 WrittenFile writtenFile(std::string_view header, const std::vector<WrittenResource>& resources) {
@@ -183,10 +222,10 @@ WrittenFile writtenFile(std::string_view header, const std::vector<WrittenResour
       file.text += fmt::format("{}:\n", collection);
       ++line;
     }
-    const std::string item = indented(yamlText(*resource.value), "  - ", "    ");
     file.lines.push_back(line);
-    line += linesOf(item);
-    file.text += item;
+    const std::size_t begin = file.text.size();
+    emit(*resource.value, 4, "  - ", file.text);
+    line += linesOf(std::string_view(file.text).substr(begin));
   }
   return file;
 }

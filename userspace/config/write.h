@@ -60,6 +60,9 @@ ValuePtr writtenConfiguration(const std::vector<WrittenResource>&, const Node* n
 // A stable hash of the content, 16 hexadecimal digits; keys count in the order they have.
 std::string fingerprint(const Value&);
 
+// Equal in everything but place.
+bool isSame(const Value& a, const Value& b);
+
 // YAML in block style, which weir reads as the same value. Ends with a line end.
 std::string yamlText(const Value&);
 
