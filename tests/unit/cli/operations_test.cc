@@ -117,7 +117,10 @@ TEST_F(Operations, StatusOnOneScreen) {
       "SERVICE  HEALTHY  DRAINING  ELIGIBLE  RULE  NEW  KNOWN  DROPPED\n"
       "web      2/3             1         2  P2.1  -    -      -\n"
       "\n"
-      "No counters: weir-engine is not connected\n");
+      "No counters: weir-engine is not connected\n"
+      "Kernel       2 repaired\n"
+      "             restored 12 s ago: 5 IPv4 routing rules\n"
+      "Warning      route back: destRange is the host's own subnet\n");
 }
 
 }  // namespace
