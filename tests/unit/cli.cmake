@@ -14,10 +14,4 @@ if(TARGET weir_cli)
   target_compile_definitions(weir_unit_cli PRIVATE WEIR_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     WEIRCTL="$<TARGET_FILE:weirctl>")
   add_dependencies(weir_unit_cli weirctl)
-
-  # weirctl with the manager behind it; what all programs together say of a packet.
-  weir_test(weir_unit_cli_manager cli/manager_test.cc weir_cli weir_manager weir_engine weir_core)
-  target_sources(weir_unit_cli_manager PRIVATE cli/explanation_test.cc)
-  target_link_libraries(weir_unit_cli_manager PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
-  target_compile_definitions(weir_unit_cli_manager PRIVATE WEIR_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endif()
