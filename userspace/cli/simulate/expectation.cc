@@ -110,7 +110,9 @@ void compareLoad(const Expectation& expectation, const Line& line,
     if (wanted && !isNear(value, *wanted))
       found.push_back(fmt::format("{} is {:.6g}, expected {:.6g}", what, value, *wanted));
   };
-  for (const auto& [name, wanted] : expectation.groups) {
+  for (const auto& entry : expectation.groups) {
+    const std::string& name = entry.first;
+    const Expectation::Group& wanted = entry.second;
     const auto& groups = line.load->groups;
     const auto group = std::find_if(groups.begin(), groups.end(),
                                     [&](const Line::Group& g) { return g.name == name; });

@@ -154,7 +154,7 @@ Line ProxySide::load(const LoadEvent& event) const {
   const std::vector<PlacedGroup> placed = placedGroups(*service);
   Line line;
   line.service = event.service;
-  Line::Load& load = line.load.emplace();
+  Line::Load load;
   for (std::size_t i = 0; i < placed.size(); ++i) {
     const double usable = plan.groups[i].usable;
     load.groups.push_back({placed[i].name, loads[i], placed[i].capacity, usable,
@@ -162,6 +162,7 @@ Line ProxySide::load(const LoadEvent& event) const {
   }
   // All of it is served, or none.
   load.unserved = plan.stages.empty() ? event.connections : 0;
+  line.load = std::move(load);
   return line;
 }
 
