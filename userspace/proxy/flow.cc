@@ -89,20 +89,23 @@ Flow::Step Flow::sendNow(Peer& to, const char* data, std::size_t size) {
   return Step::moved;
 }
 
-Flow::Step Flow::read(Peer& from, Peer& to, FlowTools& tools) {
-  if (bulk_) return splice(from, tools);
-  const ssize_t length = ::recv(from.fd.get(), tools.buffer.get(), FlowTools::kBuffer, 0);
-  if (length < 0) {
-    if (errno == EINTR) return Step::moved;
-    from.readable = false;
-    if (mustWait()) return Step::blocked;
-    from.gone = true;
-    return Step::gone;
-  }
+// What it means that a read brought nothing.
+Flow::Step Flow::nothingRead(ssize_t length, Peer& from) noexcept {
   if (length == 0) {
     atEnd_ = true;
     return Step::moved;
   }
+  if (errno == EINTR) return Step::moved;
+  from.readable = false;
+  if (mustWait()) return Step::blocked;
+  from.gone = true;
+  return Step::gone;
+}
+
+Flow::Step Flow::read(Peer& from, Peer& to, FlowTools& tools) {
+  if (bulk_) return splice(from, tools);
+  const ssize_t length = ::recv(from.fd.get(), tools.buffer.get(), FlowTools::kBuffer, 0);
+  if (length <= 0) return nothingRead(length, from);
   const auto size = static_cast<std::size_t>(length);
   // Less than asked for: the socket is empty (epoll(7)), unless its end is to be read yet.
   if (size < FlowTools::kBuffer && !from.ending) from.readable = false;
@@ -125,17 +128,7 @@ Flow::Step Flow::splice(Peer& from, FlowTools& tools) {
   }
   const ssize_t length = ::splice(from.fd.get(), nullptr, pipe_->writeEnd.get(), nullptr,
                                   PipePool::kPipeBytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-  if (length < 0) {
-    if (errno == EINTR) return Step::moved;
-    from.readable = false;
-    if (mustWait()) return Step::blocked;
-    from.gone = true;
-    return Step::gone;
-  }
-  if (length == 0) {
-    atEnd_ = true;
-    return Step::moved;
-  }
+  if (length <= 0) return nothingRead(length, from);
   pipe_->held = static_cast<std::size_t>(length);
   if (pipe_->held < kNoBulk) bulk_ = false;
   return Step::moved;

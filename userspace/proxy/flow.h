@@ -6,6 +6,8 @@
 // buffer or a pipe is ever in flight, and a connection at rest holds neither.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,6 +68,7 @@ class Flow {
   Step drainPipe(Peer& to);
   Step read(Peer& from, Peer& to, FlowTools&);
   Step splice(Peer& from, FlowTools&);
+  Step nothingRead(ssize_t length, Peer& from) noexcept;
   void count(std::size_t bytes) noexcept;
 
   std::string held_;  // copied, not yet sent
