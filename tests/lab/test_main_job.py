@@ -236,7 +236,7 @@ def test_explain_says_what_happens_to_a_packet(serving):
     lab = serving(web_and_echo(service="failoverPolicy: {failoverRatio: 0.5}"))
     words = ("explain", "--src", "10.1.0.2", "--dst", VIP4, "--proto", "TCP", "--sport", "40000", "--dport", "80", "--flags", "SYN")
     text = lab.weirctl(*words, json_output=False)
-    assert all(word in text for word in ("web-v4", "web", "5-tuple", "P2.6", "10.2.0.1")), text
+    assert all(word in text for word in ("web-v4", "web", "source 10.1.0.2:40000", "P1.1", "P2.6", "10.2.0.1")), text
     assert lab.weirctl(*words)["set"]["rule"] == "P2.6"
     other = lab.weirctl("explain", "--src", "10.1.0.2", "--dst", VIP4, "--sport", "1", "--dport", "81", "--flags", "SYN")
     assert other["action"] == "pass"
