@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
 #include "config/value.h"
 #include "config/words.h"
@@ -105,7 +106,10 @@ class Builder : public YAML::EventHandler {
     return open_.empty() ? std::nullopt : std::optional(open_.back().value->mark);
   }
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // yaml-cpp makes empty documents without end of a comma or bracket that closes nothing.
+    if (std::exchange(lastStart_, mark.pos) == mark.pos)
+      throw Refusal{markOf(mark), "this does not belong here: what it could be part of has ended"};
     open_.clear();
     anchors_.clear();
     isEmpty_ = true;
@@ -216,6 +220,7 @@ class Builder : public YAML::EventHandler {
   std::vector<Frame> open_;
   std::unordered_map<YAML::anchor_t, ValuePtr> anchors_;
   std::vector<ValuePtr> documents_;
+  int lastStart_ = -1;  // place of the document begun last
   bool isEmpty_ = true;
 };
 

@@ -279,6 +279,20 @@ TEST_F(Edit, SettingsOfTheNodeAndUnknownCollectionsAreRefused) {
   EXPECT_EQ(refused(Kind::apply, "", "", "text").why, Why::invalid);
 }
 
+// yaml-cpp by itself makes empty documents of these without end.
+TEST(RequestBody, ACommaOrDocumentWithoutItsBeginningEndsTheReading) {
+  for (const char* yaml : {",", "{a: b}, c", "[a],b", "a: b\n,\n", "--- {},"}) {
+    const Text text({"body", yaml});
+    Problems problems;
+    EXPECT_FALSE(parse(text, problems).complete) << yaml;
+    EXPECT_EQ(problems.errors(), 1u) << yaml;
+  }
+  const Text several({"body", "---\n---\n{}\n---\na: b\n...\n---\n"});
+  Problems problems;
+  EXPECT_TRUE(parse(several, problems).complete);
+  EXPECT_EQ(problems.errors(), 0u);
+}
+
 TEST(MergePatch, Rfc7396_TheExamplesOfItsAppendix) {
   const auto value = [](const std::string& json) {
     const Text text({"", json});
