@@ -67,11 +67,17 @@ Status numberMarks(State& state, const Index& index) {
 
   MarkPositions marks;
   std::set<std::uint32_t> taken;
+  std::size_t leaving = 0;
   for (const auto& [pair, position] : state.marks) {
-    taken.insert(position);
-    if (wanted.contains(pair) && position <= last) marks.emplace(pair, position);
+    const bool stays = wanted.contains(pair) && position <= last;
+    if (stays) marks.emplace(pair, position);
+    // Those of an earlier run are not worth a refusal to start: they give way where there is no
+    // room for both, as after a change of the mask.
+    if (stays || state.applied || state.marks.size() + pairs.size() <= last) {
+      taken.insert(position);
+      leaving += stays ? 0 : 1;
+    }
   }
-  const std::size_t leaving = state.marks.size() - marks.size();
   std::uint32_t candidate = 1;
   for (const AddressPair& pair : pairs) {
     if (marks.contains(pair)) continue;

@@ -39,7 +39,7 @@ class EventLoop {
     bool isQueued() const noexcept { return queued_; }
 
    protected:
-    ~Worker() = default;
+    virtual ~Worker() = default;
 
    private:
     friend class EventLoop;

@@ -25,7 +25,7 @@ class Timer : public TimerHook {
   }
 
  protected:
-  ~Timer() = default;
+  virtual ~Timer() = default;
   // At its time or up to a tick later. The timer is not set any more and may be set again.
   virtual void onTime(Time now) = 0;
 

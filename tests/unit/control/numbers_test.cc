@@ -197,6 +197,20 @@ TEST(Marks, FollowANewMask) {
   EXPECT_EQ(c.backend("api", "10.0.1.1")->mark, Mark(0x30));
 }
 
+TEST(Marks, OfAnEarlierRunGiveWayWhereTheMaskIsTooNarrowForBoth) {
+  Configuration configuration = basic();
+  Controlled earlier;
+  earlier.apply(configuration, 0);
+  Controlled c;
+  ASSERT_TRUE(c.plane.restore(earlier.plane.save()).ok());
+  configuration.node.fwmarkMask = 0x3;
+  configuration.groups[0] = group("g", {"10.0.0.8", "10.0.0.9"});
+  c.apply(configuration, 1);
+  for (const char* endpoint : {"10.0.0.8", "10.0.0.9"})
+    EXPECT_EQ(c.backend("web", endpoint)->mark.value() & ~0x3u, 0u);
+  EXPECT_NE(c.backend("web", "10.0.0.8")->mark, c.backend("web", "10.0.0.9")->mark);
+}
+
 TEST(Snapshots, CarryThePolicy) {
   Configuration configuration = basic();
   configuration.services[0].affinity = SessionAffinity::clientIp;
@@ -235,13 +249,14 @@ TEST(Snapshots, RulesAndRoutesOfPassthroughServicesOnly) {
   Configuration configuration = basic();
   configuration.services.push_back(service("proxied", {{"g"}}));
   configuration.services.back().scheme = LoadBalancingScheme::externalManaged;
-  ForwardingRule vip{"vip", {}, *Address::parse("10.9.9.9"), Protocol::tcp, {{80, 80}}, "web"};
+  ForwardingRule vip{"vip", {}, *Address::parse("10.9.9.9"), Protocol::tcp, {{80, 80}}, "web", {}};
   ForwardingRule front{"front",
                        LoadBalancingScheme::externalManaged,
                        *Address::parse("10.9.9.8"),
                        Protocol::tcp,
                        {{443, 443}},
-                       ""};
+                       "",
+                       {}};
   configuration.rules = {vip, front};
   configuration.routes = {{"any", *Prefix::parse("0.0.0.0/0"), 1000, "vip"}};
   Controlled c;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -33,7 +34,7 @@ Exit watch(const Context& context, const Plan& plan) {
   LiveTerminal terminal = std::move(*opened);
   Context hasty = context;
   hasty.timeoutSec = context.timeoutSec.value_or(kLiveTimeoutSec);
-  std::optional<Moment> before;
+  std::unique_ptr<const Moment> before;
   for (std::uint64_t i = 0; !plan.count || i < *plan.count; ++i) {
     if (i != 0 && terminal.wantsToEnd(plan.interval)) break;
     const Answer answer = ask(hasty, {.path = {"v1", "status"}});
@@ -41,20 +42,19 @@ Exit watch(const Context& context, const Plan& plan) {
     // Home, the screen, and nothing of what was there before.
     context.out() << "\x1b[H\x1b[2J";
     if (answer.ok())
-      context.out() << topScreen(before ? &*before : nullptr, moment, plan.service, terminal.rows(),
-                                 context);
+      context.out() << topScreen(before.get(), moment, plan.service, terminal.rows(), context);
     else
       context.out() << answer.failure << '\n';
     context.out().flush();
     before.reset();
-    if (answer.ok()) before = std::move(moment);
+    if (answer.ok()) before = std::make_unique<const Moment>(std::move(moment));
   }
   return Exit::done;
 }
 
 // For everything else: screens one after the other, or values for programs.
 Exit print(const Context& context, const Plan& plan) {
-  std::optional<Moment> before;
+  std::unique_ptr<const Moment> before;
   for (std::uint64_t i = 0; !plan.count || i < *plan.count; ++i) {
     if (i != 0) std::this_thread::sleep_for(plan.interval);
     const Answer answer = ask(context, {.path = {"v1", "status"}});
@@ -62,14 +62,14 @@ Exit print(const Context& context, const Plan& plan) {
     Moment moment{answer.body, now()};
     if (context.format == Format::table)
       context.out() << (i == 0 ? "" : "\n")
-                    << topScreen(before ? &*before : nullptr, moment, plan.service, 0, context);
+                    << topScreen(before.get(), moment, plan.service, 0, context);
     else if (context.format == Format::json)
       context.out() << moment.status.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
     else
       context.out() << "---\n" << toYaml(moment.status);
     context.out().flush();
     if (!context.out()) return Exit::refused;  // who read it is gone
-    before = std::move(moment);
+    before = std::make_unique<const Moment>(std::move(moment));
   }
   return Exit::done;
 }
