@@ -82,7 +82,6 @@ KernelWish wishOf(const ControlPlane& controlPlane) {
   for (const auto& rule : configuration.rules)
     if (rule.target.empty())  // a proxy's connections end at this host
       divert.emplace(rule.address, rule.address.isIpv4() ? 32u : 128u);
-  for (const auto& route : configuration.routes) divert.insert(route.destRange);
 
   const Node& node = configuration.node;
   KernelWish wish;

@@ -80,20 +80,20 @@ TEST_F(NeighbourTest, N9_AnOrdinaryEntryIsThereAgainAfterwards) {
 
 TEST_F(NeighbourTest, WhatOthersKeepIsUsedAsItIs) {
   run("ip neigh add 10.7.0.2 dev servers lladdr 02:00:00:00:00:02 nud permanent; "
-      "ip neigh add 10.7.0.3 dev servers managed extern_learn proto 99");
+      "ip neigh add 10.7.0.3 dev servers managed extern_learn proto 123");
   const auto view = [] {
     return run(
         "ip -d neigh show 10.7.0.2; ip -d neigh show 10.7.0.3 | "
-        "grep -o 'managed.*proto 99'");
+        "grep -o 'managed.*proto 123'");
   };
   const std::string before = run("ip -d neigh show 10.7.0.2");
   apply(wish({backend(1, "10.7.0.2"), backend(2, "10.7.0.3")}, {"10.9.9.9"}));
   EXPECT_FALSE(state_->reconcile().value());
   EXPECT_EQ(run("ip -d neigh show 10.7.0.2"), before);
-  EXPECT_THAT(run("ip -d neigh show 10.7.0.3"), HasSubstr("proto 99"));
+  EXPECT_THAT(run("ip -d neigh show 10.7.0.3"), HasSubstr("proto 123"));
   ASSERT_TRUE(state_->removeAll());
   EXPECT_EQ(run("ip -d neigh show 10.7.0.2"), before);
-  EXPECT_THAT(view(), HasSubstr("proto 99"));
+  EXPECT_THAT(view(), HasSubstr("proto 123"));
 }
 
 TEST_F(NeighbourTest, OneThatDoesNotAnswerIsUnreachableUntilItDoes) {

@@ -20,8 +20,10 @@ bool isRouteNews(const nlmsghdr& message, std::uint8_t protocol,
       destination = addressFrom(attributeBytes(attribute)).value_or(destination);
   });
   const Prefix prefix(destination, route->rtm_dst_len);
-  const auto first = addresses.lower_bound(prefix.address());
-  return first != addresses.end() && first->family() == prefix.family() && prefix.contains(*first);
+  // IPv4 addresses lie within ::/64 in this order, and are no addresses of an IPv6 route.
+  auto first = addresses.lower_bound(prefix.address());
+  while (first != addresses.end() && first->family() != prefix.family()) ++first;
+  return first != addresses.end() && prefix.contains(*first);
 }
 
 bool isTableNews(const nlmsghdr& message, std::string_view table) {
