@@ -114,21 +114,34 @@ TEST_F(NextHopTest, N7_AFlushDoesNotForgetWhoAnApplianceIs) {
 }
 
 TEST_F(NextHopTest, N7_AVirtualAddressWithinARouteDoesNotGoRound) {
-  // The engine's part: packets to the address that no rule takes go to the appliance.
-  run("ip addr add 10.9.9.9/32 dev lo; nft add table ip engine; nft add chain ip engine c \"{ type "
-      "filter hook prerouting priority -500 ; }\"; nft add rule ip engine c ip daddr 10.9.9.9 meta "
-      "mark set 0x10000");
+  // The engine's part: packets to the addresses that no rule takes go to the appliance. Answers are
+  // under the route too, and nobody reads its queue here: arrivals are counted.
+  run("sysctl -qw net.ipv4.ip_forward=1; ip route add 10.9.9.9 via 10.7.0.2; nft add table ip "
+      "engine; nft add chain ip engine c \"{ type filter hook prerouting priority -500 ; }\"; nft "
+      "add rule ip engine c ip daddr { 10.9.9.8, 10.9.9.9 } meta mark set 0x10000");
+  const auto count = [](const Host& host, const std::string& destination) {
+    host.run(
+        "nft add table ip seen; nft add chain ip seen c \"{ type filter hook prerouting priority 0 "
+        "; }\"; nft add rule ip seen c ip daddr " +
+        destination + " counter");
+  };
+  const auto seen = [](const Host& host) { return host.run("nft list table ip seen"); };
+  count(*server_, "10.9.9.9");
+  count(*appliance_, "10.9.9.8");
   KernelWish wanted = nextHop({*Address::parse("10.4.0.2")});
   apply(wanted);
   EXPECT_THAT(run("nft list table ip weir"), Not(HasSubstr("chain returned")));
-  EXPECT_FALSE(appliance_->reaches("10.9.9.9"));
+  appliance_->reaches("10.9.9.9");
+  EXPECT_THAT(seen(*server_), HasSubstr("counter packets 0 "));
   wanted.routes = {{"all", *Prefix::parse("0.0.0.0/0")}};
   apply(wanted);
   EXPECT_THAT(run("nft list chain ip weir returned"), HasSubstr("priority -449"));
   EXPECT_FALSE(state_->reconcile().value());
-  // From the appliance: routed normally, which here means answered. From others: to the appliance.
-  EXPECT_TRUE(appliance_->reaches("10.9.9.9"));
-  EXPECT_FALSE(server_->reaches("10.9.9.9"));
+  // From the appliance: routed normally. From others: to the appliance.
+  appliance_->reaches("10.9.9.9");
+  EXPECT_THAT(seen(*server_), Not(HasSubstr("counter packets 0 ")));
+  server_->reaches("10.9.9.8");
+  EXPECT_THAT(seen(*appliance_), Not(HasSubstr("counter packets 0 ")));
 }
 
 TEST_F(NextHopTest, N5_RoutesWithinConnectedSubnetsAreRefusedAndLaterOnesTold) {
