@@ -1,4 +1,6 @@
 # Run: bin/weir_fuzz_api -max_total_time=60 -max_len=4096
+# Not one of weir_fuzzers: it needs the whole manager built by clang, which costs every check minutes.
+# weir_unit_api sends damaged requests over a real socket in every check.
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   find_package(yaml-cpp REQUIRED)
   file(GLOB fuzzed CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/userspace/config/*.cc)
@@ -11,5 +13,4 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   target_link_options(weir_fuzz_api PRIVATE -fsanitize=fuzzer,address,undefined)
   target_link_libraries(weir_fuzz_api PRIVATE weir_flags weir_core yaml-cpp fmt::fmt
     nlohmann_json::nlohmann_json)
-  add_dependencies(weir_fuzzers weir_fuzz_api)
 endif()
