@@ -1,5 +1,6 @@
 # Run: bin/weir_fuzz_api -max_total_time=60 -max_len=4096
-# Not one of weir_fuzzers: it needs the whole manager built by clang, which costs every check minutes.
+# Not one of weir_fuzzers: it takes the configuration library built once more, which costs every check
+# minutes.
 # weir_unit_api sends damaged requests over a real socket in every check.
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   find_package(yaml-cpp REQUIRED)
