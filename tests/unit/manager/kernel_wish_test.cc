@@ -39,6 +39,46 @@ TEST(KernelWish, N1_VirtualAddressesAndRoutesAreDiverted) {
               testing::ElementsAre(DivertedRoute{"r", *Prefix::parse("192.0.2.0/24")}));
 }
 
+TEST(KernelWish, N7_AppliancesAreTheMachinesBehindRoutes) {
+  Configuration configuration;
+  configuration.groups.push_back(group("fw", {"10.2.0.11", "10.2.0.12"}));
+  configuration.groups[0].endpoints[0].instance = "fw-1";
+  // The other arms of two machines, one of which is no appliance.
+  configuration.groups.push_back(group("arms", {"10.4.0.11", "10.4.0.77"}));
+  configuration.groups[1].endpoints[0].instance = "fw-1";
+  configuration.groups[1].endpoints[1].instance = "web-7";
+  configuration.groups.push_back(group("web", {"10.2.0.77"}));
+  configuration.groups[2].endpoints[0].instance = "web-7";
+  configuration.services.push_back(service("fw", {{"fw", false}}, 300));
+  configuration.services.push_back(service("web", {{"web", false}}));
+  for (const char* name : {"fw", "web"}) {
+    ForwardingRule rule;
+    rule.name = name;
+    rule.address = *Address::parse(rule.name == "fw" ? "10.9.9.9" : "10.9.9.10");
+    rule.backendService = name;
+    configuration.rules.push_back(rule);
+  }
+  ControlPlane plane;
+  ASSERT_TRUE(plane.apply(configuration, at(0)).ok());
+  EXPECT_TRUE(wishOf(plane).appliances.empty());
+
+  configuration.routes.push_back({"r", *Prefix::parse("192.0.2.0/24"), 1000, "fw"});
+  ASSERT_TRUE(plane.apply(configuration, at(1)).ok());
+  const auto addresses = [](std::initializer_list<const char*> texts) {
+    std::vector<Address> result;
+    for (const char* text : texts) result.push_back(*Address::parse(text));
+    return result;
+  };
+  EXPECT_EQ(wishOf(plane).appliances, addresses({"10.2.0.11", "10.2.0.12", "10.4.0.11"}));
+
+  // One that drains still gets packets, and sends them back.
+  configuration.groups[0].endpoints.pop_back();
+  ASSERT_TRUE(plane.apply(configuration, at(2)).ok());
+  EXPECT_EQ(wishOf(plane).appliances, addresses({"10.2.0.11", "10.2.0.12", "10.4.0.11"}));
+  (void)plane.advance(at(400));
+  EXPECT_EQ(wishOf(plane).appliances, addresses({"10.2.0.11", "10.4.0.11"}));
+}
+
 TEST(KernelWish, UnionHasBothAndNewNumbers) {
   KernelWish old, wanted;
   old.backends = {routeTo(1, "10.0.0.1"), routeTo(2, "10.0.0.2")};
