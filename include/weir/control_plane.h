@@ -14,6 +14,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,6 +43,10 @@ struct EndpointRef {
   std::string endpoint;
   friend auto operator<=>(const EndpointRef&, const EndpointRef&) = default;
 };
+
+// Marks are given out by their position under fwmarkMask, from 1 to at most this, however wide the
+// mask: each costs the kernel a routing table.
+inline constexpr std::uint32_t kLastMarkPosition = 65535;
 
 // The kernel's side of a backend: packets with this mark go to this next hop.
 struct BackendRoute {
@@ -85,13 +90,19 @@ class ControlPlane {
   // States of endpoints from their probes, taken together: no set in between is ever seen (P6.5).
   // `draining` and unknown endpoints are refused with an error that names them; then nothing is
   // changed. For an endpoint that drains the state is noted for its return (P7.5).
+  //
+  // Each service has a health check of its own (H1), so that an endpoint of a group in two services
+  // can be healthy for one only. `service`: whose check says so; empty: all services', those that
+  // come to use the group later included. One that does not use the group: without effect.
   struct HealthUpdate {
     EndpointRef endpoint;
     Health health;
+    std::string service = {};
   };
   struct WeightUpdate {
     EndpointRef endpoint;
     ReportedWeight weight;
+    std::string service = {};
   };
   Result<Changes> setHealth(std::span<const HealthUpdate>, Time now);
   Result<Changes> setWeight(std::span<const WeightUpdate>, Time now);
@@ -116,8 +127,9 @@ class ControlPlane {
   // nullopt: no passthrough service of that name.
   std::optional<ServiceView> view(std::string_view service) const;
   // nullopt: no such endpoint, neither configured nor leaving its group (then it is draining; a
-  // drain by command concerns one service and shows in its view).
-  std::optional<Health> health(const EndpointRef&) const;
+  // drain by command concerns one service and shows in its view). For the service of that name; for
+  // none: what was said of all.
+  std::optional<Health> health(const EndpointRef&, std::string_view service = {}) const;
 
   // State that must outlive the process, as JSON text; restore() before the first apply().
   // Deadlines are absolute times of the same clock. A state that cannot be read is refused and

@@ -162,7 +162,6 @@ struct Zone {
 };
 
 enum class LogLevel : std::uint8_t { error, warning, info, debug };
-enum class FlowCache : std::uint8_t { automatic, off, require };  // the kernel module's
 
 // weir.yaml: this node.
 struct Node {

@@ -22,6 +22,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,10 +77,15 @@ struct PlacementPlan {
     double usableFraction = 0;  // u(g)
     double usable = 0;          // K(g)
     bool allowed = false;       // isolation lets it serve (S5)
+
+    // May it get connections? Everything that chooses asks this, and nothing else.
+    bool serves() const noexcept { return allowed && usable > 0; }
+    // Of one that does not serve: which rule keeps connections out.
+    std::string_view keptOutBy() const noexcept { return usable > 0 ? "S5" : "S3.3"; }
   };
   struct Stage {
     enum class Kind : std::uint8_t { preferred, byAlgorithm, overfilling };
-    std::vector<std::size_t> groups;  // indices; only allowed ones of usable capacity
+    std::vector<std::size_t> groups;  // indices; only of those that serve
     double level = 1;                 // fill to which they rise; infinity: overfilling
     Kind kind = Kind::byAlgorithm;
   };
@@ -153,6 +159,9 @@ class CapacityDrain {
     unsigned members = 0;
     unsigned healthy = 0;
     bool zeroCapacity = false;  // S4.2: never drained, counted among all
+    // Members that no probe has said anything about yet: no reason to drain, and none to come back.
+    // Without this every start of weir, and every new group, would begin with a minute of drain.
+    unsigned unprobed = 0;
   };
   // The groups of a service as they are at `now` (never falling). Names of drained ones.
   const std::set<std::string>& update(const std::vector<Group>&, Seconds now);

@@ -113,6 +113,19 @@ struct ProxySettings {
   std::chrono::seconds clientHelloTimeout{10};  // X6.4
   std::chrono::seconds shutdownGrace{30};       // X5.5
   unsigned threads = 0;                         // 0: one for each processor core
+  // How a peer that is gone without a word is noticed. A silent one is asked after `keepaliveIdle`,
+  // then every `keepaliveInterval`, and given up after so many probes; one that does not
+  // acknowledge what it was sent is given up after `userTimeout`. 0 s: never asked; left to the
+  // kernel.
+  std::chrono::seconds keepaliveIdle{60};
+  std::chrono::seconds keepaliveInterval{10};
+  unsigned keepaliveProbes = 6;
+  std::chrono::seconds userTimeout{120};
+  // X3.1: who resolves DNS names (none: those of the host's resolv.conf), and the shortest and the
+  // longest time that an answer is believed, whatever its TTL says.
+  std::vector<Address> nameServers;
+  std::chrono::seconds dnsMinTtl{5};
+  std::chrono::seconds dnsMaxTtl{3600};
   friend bool operator==(const ProxySettings&, const ProxySettings&) = default;
 };
 

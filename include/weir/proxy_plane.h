@@ -61,11 +61,12 @@ struct ProxyGroupView {
   double capacity = 0;        // C(g)
   double usableFraction = 0;  // u(g)
   double usable = 0;          // K(g)
-  bool allowed = false;       // isolation lets it serve (S5)
+  bool serves = false;        // it has usable capacity, and isolation lets it serve (S5)
   // Milliseconds to its zone; infinity: not known.
   double distance = std::numeric_limits<double>::infinity();
   bool distanceConfigured = false;
   std::optional<Time> drainedSince;  // S4; since when its capacity is 0
+  std::optional<Time> undrains;      // S4.3; when it has it again, if health stays as it is
   std::string note;  // why it does not serve as configured, in words; empty: it does
   std::vector<ProxyBackendView> backends;
 };
@@ -125,7 +126,7 @@ class ProxyPlane {
   // nullopt: no service of a proxy scheme has that name.
   std::optional<ProxyServiceView> view(std::string_view service, Time now) const;
   // nullopt: no group has it, neither configured nor leaving.
-  std::optional<Health> health(const EndpointRef&) const;
+  std::optional<Health> health(const EndpointRef&, std::string_view service = {}) const;
   // S1 as it stands.
   const ZoneOrder& zoneOrder() const noexcept;
 

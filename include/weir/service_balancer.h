@@ -31,6 +31,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weir/close_reason.h"
@@ -65,8 +66,16 @@ class ServiceBalancer {
   ServiceBalancer(ServiceBalancer&&) noexcept;
   ServiceBalancer& operator=(ServiceBalancer&&) noexcept;
 
-  // A new snapshot of the service, or a new order of zones. Loads of what stays are kept; tables
-  // are built anew only for groups whose serving members changed (a millisecond each, MAGLEV).
+  // A new snapshot of the service, or a new order of zones; loads of what stays are kept. In two
+  // steps, so that no connection waits for what can be made aside: prepare() needs no lock as long
+  // as one thread alone prepares and updates; update() costs what has changed, and O(groups). What
+  // it leaves in `Prepared` is best destroyed without the lock, too. Tables are built anew only for
+  // groups whose serving members changed (a millisecond each, MAGLEV).
+  struct Prepared;
+  std::shared_ptr<Prepared> prepare(std::shared_ptr<const ProxyServiceSnapshot>,
+                                    const ZoneOrder&) const;
+  void update(Prepared&, Time now);
+  // Both steps.
   void update(std::shared_ptr<const ProxyServiceSnapshot>, const ZoneOrder&, Time now);
   void report(const ProxyLoadReport&, Time now);
   // The addresses of endpoints that are DNS names (X3.1); until then they are passed over. Of
@@ -83,6 +92,8 @@ class ServiceBalancer {
   // Nothing is counted: opened() follows when a connection to the backend is begun. Retries are the
   // caller's to limit. O(log groups + log members); with all members of a group tried, more.
   BackendPick pick(const Request&);
+  // What pick() would say now; nobody's turn moves on and no client is remembered.
+  BackendPick preview(const Request&);
 
   void opened(ProxySlot, Time now);
   void closed(ProxySlot, Time now);  // once for each opened()
@@ -95,6 +106,8 @@ class ServiceBalancer {
 
   std::uint64_t openConnections() const noexcept;  // of the service
   std::uint64_t openConnections(ProxySlot) const;
+  // Group and endpoint of a backend; empty texts when it is not known.
+  std::pair<std::string, std::string> nameOf(ProxySlot) const;
 
   // A group as this data plane sees it.
   struct GroupLoad {

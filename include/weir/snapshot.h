@@ -23,7 +23,7 @@
 namespace weir {
 
 // Raised whenever the wire form or its meaning changes; another version is refused.
-inline constexpr std::uint16_t kSnapshotVersion = 1;
+inline constexpr std::uint16_t kSnapshotVersion = 2;
 
 // Entries are kept or go by the protocol of their key (P6.3); 1- and 2-tuple keys have none and
 // belong to `other`.
@@ -113,6 +113,10 @@ struct ServiceRemoved {
   friend bool operator==(const ServiceRemoved&, const ServiceRemoved&) = default;
 };
 
+// Whether the engine uses the kernel module's cache of known flows: when the module is there,
+// never, or it does not run without.
+enum class FlowCache : std::uint8_t { automatic, off, require };
+
 // What a data plane must know of the node before it can start; a data plane that already runs
 // with other values keeps its own and says so.
 struct NodeSnapshot {
@@ -121,6 +125,7 @@ struct NodeSnapshot {
   std::uint64_t ipv4Entries = 1u << 20;  // room of the tracking table
   std::uint64_t ipv6Entries = 1u << 18;
   std::uint32_t fwmarkMask = 0xffff0000;  // bits of a packet's mark that are weir's
+  FlowCache flowCache = FlowCache::automatic;
   friend bool operator==(const NodeSnapshot&, const NodeSnapshot&) = default;
 };
 

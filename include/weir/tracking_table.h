@@ -117,6 +117,10 @@ class TrackingTable {
   bool insert(const TrackedKey&, BackendSlot, Generation, const Use&) noexcept;
   bool erase(const TrackedKey&) noexcept;
 
+  // Somebody else has seen the flow of an entry used at `lastUsed`, if that is news. `established`:
+  // not only SYNs. False: there is no such entry. Whether it was idle meanwhile is not looked at.
+  bool touch(const TrackedKey&, Time lastUsed, bool established) noexcept;
+
   // Collects garbage whose time has come; bounded work per call (true: call again soon). At most
   // 16 entries of each shard, so that packets do not wait; a comparison when nothing can be due.
   // Call about once a second. Nothing goes wrong when nobody does, but after 107 minutes an

@@ -8,6 +8,7 @@
 namespace weir {
 
 using balancer::Group;
+using balancer::GroupUpdate;
 using balancer::kNowhere;
 using balancer::Member;
 
@@ -49,6 +50,12 @@ std::string keyOf(const std::string& group, const std::string& endpoint) {
 
 }  // namespace
 
+bool ServiceBalancer::Impl::mayServe(const Member& member) const {
+  const ProxyEndpoint* const endpoint = endpointOf(member);
+  return endpoint != nullptr && endpoint->healthy && !endpoint->draining() &&
+         !member.addresses.empty();
+}
+
 Member& ServiceBalancer::Impl::memberOf(const ProxyGroup& group, const ProxyEndpoint& endpoint) {
   const auto [slot, added] = slots.try_emplace(keyOf(group.name, endpoint.endpoint), nextSlot);
   Member& member = members[slot->second];
@@ -60,18 +67,23 @@ Member& ServiceBalancer::Impl::memberOf(const ProxyGroup& group, const ProxyEndp
   return member;
 }
 
-void ServiceBalancer::Impl::setAddresses(Member& member) {
+// nullptr: there is nowhere to connect to any more.
+void ServiceBalancer::Impl::setAddresses(Member& member, const ProxyEndpoint* endpoint) {
+  for (const Address& address : member.addresses)
+    for (auto [it, end] = atAddress.equal_range(address); it != end;)
+      it = it->second == member.slot.value() ? atAddress.erase(it) : std::next(it);
   member.addresses.clear();
   member.firstBlock = 0;
-  if (member.endpoint == nullptr) return;
+  if (endpoint == nullptr) return;
   std::vector<Address> ipv4, ipv6;
   const auto add = [&](const Address& address) {
     (address.isIpv4() ? ipv4 : ipv6).push_back(address);
   };
-  if (member.endpoint->ipv4) add(*member.endpoint->ipv4);
-  if (member.endpoint->ipv6) add(*member.endpoint->ipv6);
-  if (const auto name = names.find(member.endpoint->fqdn); name != names.end())
-    for (const Address& address : name->second) add(address);
+  if (endpoint->ipv4) add(*endpoint->ipv4);
+  if (endpoint->ipv6) add(*endpoint->ipv6);
+  if (!endpoint->fqdn.empty())
+    if (const auto name = names.find(endpoint->fqdn); name != names.end())
+      for (const Address& address : name->second) add(address);
 
   // The selection is for members that have both.
   const bool both = !ipv4.empty() && !ipv6.empty();
@@ -88,6 +100,8 @@ void ServiceBalancer::Impl::setAddresses(Member& member) {
   member.addresses = std::move(ipv6);
   member.firstBlock = member.addresses.empty() ? ipv4.size() : member.addresses.size();
   member.addresses.insert(member.addresses.end(), ipv4.begin(), ipv4.end());
+  if (snapshot->locality != LocalityPolicy::originalDestination) return;
+  for (const Address& address : member.addresses) atAddress.emplace(address, member.slot.value());
 }
 
 void ServiceBalancer::Impl::setReport(Member& member, const ProxyUtilization& utilization) {
@@ -96,61 +110,97 @@ void ServiceBalancer::Impl::setReport(Member& member, const ProxyUtilization& ut
   member.openAtReport = member.open;
 }
 
+void ServiceBalancer::Impl::takeMember(Member& member, const ProxyEndpoint& endpoint) {
+  member.drainedAway = false;
+  member.drainDeadline = endpoint.drainDeadline;
+  if (member.drainDeadline)
+    departing.insert(member.slot.value());
+  else
+    departing.erase(member.slot.value());
+  if (endpoint.utilization) setReport(member, *endpoint.utilization);
+  setAddresses(member, &endpoint);
+}
+
 void ServiceBalancer::Impl::takeMembers(Group& group, std::size_t index) {
-  for (const ProxyEndpoint& endpoint : group.snapshot->endpoints) {
+  group.listed.clear();
+  group.open = 0;
+  for (std::size_t place = 0; place < group.snapshot->endpoints.size(); ++place) {
+    const ProxyEndpoint& endpoint = group.snapshot->endpoints[place];
     Member& member = memberOf(*group.snapshot, endpoint);
-    member.endpoint = &endpoint;
     member.group = index;
-    member.drainedAway = false;
-    member.drainDeadline = endpoint.drainDeadline;
-    if (endpoint.utilization) setReport(member, *endpoint.utilization);
-    setAddresses(member);
+    member.place = place;
+    departed.erase(member.slot.value());
+    takeMember(member, endpoint);
+    group.listed.push_back(&member);
+    group.open += member.open;
   }
 }
 
-void ServiceBalancer::Impl::forgetDeparted() {
+// Drained away: its group is still there, so it was taken out of it.
+void ServiceBalancer::Impl::unlist(Member& member, bool drainedAway) {
+  member.group = member.place = kNowhere;
+  member.drainedAway = drainedAway;
+  member.reportCounts = false;
+  departed.insert(member.slot.value());
+  if (drainedAway) departing.insert(member.slot.value());
+}
+
+void ServiceBalancer::Impl::forget(Member& member) {
+  const std::uint32_t slot = member.slot.value();
+  setAddresses(member, nullptr);
+  departing.erase(slot);
+  departed.erase(slot);
+  slots.erase(keyOf(member.groupName, member.identity));
+  members.erase(slot);
+}
+
+// Members that are not listed any more stay as long as they have connections, which are load of
+// their group while that is there.
+void ServiceBalancer::Impl::takeDeparted() {
+  if (departed.empty()) return;
   std::unordered_map<std::string_view, std::size_t> indices;
   for (std::size_t i = 0; i < groups.size(); ++i) indices.emplace(groups[i].snapshot->name, i);
-  for (auto it = members.begin(); it != members.end();) {
-    Member& member = it->second;
-    if (member.endpoint == nullptr && member.open == 0) {
-      slots.erase(keyOf(member.groupName, member.identity));
-      it = members.erase(it);
+  for (auto it = departed.begin(); it != departed.end();) {
+    Member& member = members.at(*it++);
+    if (member.open == 0) {
+      forget(member);
       continue;
     }
-    if (member.endpoint == nullptr)
-      if (const auto group = indices.find(member.groupName); group != indices.end())
-        member.group = group->second;
-    if (member.drainedAway || member.drainDeadline) departing.insert(it->first);
-    if (member.group != kNowhere) groups[member.group].open += member.open;
-    ++it;
+    const auto group = indices.find(member.groupName);
+    if (group == indices.end()) continue;
+    member.group = group->second;
+    groups[member.group].open += member.open;
   }
 }
 
-void ServiceBalancer::Impl::gatherServing(Group& group) {
+// `places`: of those that are fit; DNS names serve once they are resolved.
+void ServiceBalancer::Impl::gatherServing(Group& group, const std::vector<std::size_t>& places) {
   group.serving.clear();
-  for (const ProxyEndpoint& endpoint : group.snapshot->endpoints)
-    if (Member& member = memberOf(*group.snapshot, endpoint); member.mayServe())
-      group.serving.push_back(&member);
-  std::sort(group.serving.begin(), group.serving.end(),
-            [](const Member* a, const Member* b) { return a->identity < b->identity; });
+  for (const std::size_t place : places)
+    if (Member* const member = group.listed[place]; !member->addresses.empty())
+      group.serving.push_back(member);
+}
+
+void ServiceBalancer::Impl::chooseAmongServing(Group& group) {
   MemberChooser::Members chosen;
   const bool weighted = snapshot->locality == LocalityPolicy::weightedRoundRobin;
   for (const Member* member : group.serving) {
     chosen.identities.push_back(member->identity);
-    chosen.weights.push_back(weighted ? member->endpoint->weight : 1);
+    chosen.weights.push_back(weighted ? endpointOf(*member)->weight : 1);
   }
   if (group.chooser.policy() == snapshot->locality && group.chooser.members() == chosen) return;
-  group.chooser =
-      MemberChooser(snapshot->locality, std::move(chosen), hashSeed, std::move(group.chooser));
+  MemberChooser made(snapshot->locality, std::move(chosen), hashSeed);
+  made.takeTurns(group.chooser);
+  group.chooser = std::move(made);
 }
 
 void ServiceBalancer::Impl::gatherReports(std::size_t index, Time now) {
   Group& group = groups[index];
+  group.reportEnd.reset();
   if (group.snapshot->capacity.mode != BalancingMode::utilization) return;
   group.utilizationSum = 0;
   group.reports = 0;
-  std::optional<Time> next;
+  for (Member* member : group.listed) member->reportCounts = false;
   for (Member* member : group.serving) {
     member->reportCounts = member->report && member->report->until >= now;
     if (!member->reportCounts) continue;
@@ -158,10 +208,14 @@ void ServiceBalancer::Impl::gatherReports(std::size_t index, Time now) {
     group.utilizationSum += member->report->value + member->utilizationPerConnection() *
                                                         (static_cast<double>(member->open) -
                                                          static_cast<double>(member->openAtReport));
-    if (!next || member->report->until < *next) next = member->report->until;
+    // After `until`, not at it.
+    const Time end = member->report->until + Clock::duration(1);
+    if (!group.reportEnd || end < *group.reportEnd) group.reportEnd = end;
   }
-  // After `until`, not at it.
-  if (next) reportDue.emplace(*next + Clock::duration(1), index);
+}
+
+void ServiceBalancer::Impl::scheduleReports(std::size_t index) {
+  if (groups[index].reportEnd) reportDue.emplace(*groups[index].reportEnd, index);
 }
 
 void ServiceBalancer::Impl::scheduleRate(std::size_t index) {
@@ -172,47 +226,80 @@ void ServiceBalancer::Impl::noteLoad(std::size_t index) {
   if (picker) picker->setLoad(index, groups[index].load());
 }
 
-void ServiceBalancer::Impl::update(std::shared_ptr<const ProxyServiceSnapshot> next,
-                                   const ZoneOrder& order, Time now) {
-  std::unordered_map<std::string, Group> before;
-  for (Group& group : groups) before.emplace(group.snapshot->name, std::move(group));
-  if (snapshot != nullptr && snapshot->affinity != next->affinity) clients.clear();
-  const auto old = std::exchange(snapshot, std::move(next));  // names in it are read until the end
-  groups.clear();
-  groups.reserve(snapshot->groups.size());
-  departing.clear();
+void ServiceBalancer::Impl::takeGroup(std::size_t index, GroupUpdate& update, Time now) {
+  Group& group = groups[index];
+  const bool moved = update.before != index;
+  group.snapshot = &snapshot->groups[index];
+  group.target = update.target;
+  switch (update.kind) {
+    case GroupUpdate::Kind::same:
+    case GroupUpdate::Kind::sameMembers:
+      if (moved)
+        for (Member* const member : group.listed) member->group = index;
+      for (const std::size_t place : update.changed)
+        takeMember(*group.listed[place], group.snapshot->endpoints[place]);
+      break;
+    case GroupUpdate::Kind::other: {
+      const std::vector<Member*> before = std::move(group.listed);
+      for (Member* const member : before) member->place = kNowhere;
+      takeMembers(group, index);
+      for (Member* const member : before)
+        if (member->place == kNowhere) unlist(*member, true);
+      break;
+    }
+  }
+  group.rate.advance(now);
+  if (update.kind == GroupUpdate::Kind::same) return;
+  gatherServing(group, update.serving);
+  // Prepared for all that are fit; names that are not resolved are not among those that serve.
+  if (group.serving.size() != update.serving.size()) {
+    chooseAmongServing(group);
+  } else if (update.chooser) {
+    update.chooser->takeTurns(group.chooser);
+    std::swap(group.chooser, *update.chooser);
+  } else if (group.chooser.size() != group.serving.size()) {
+    chooseAmongServing(group);
+  }
+  gatherReports(index, now);
+}
+
+void ServiceBalancer::Impl::update(Prepared& prepared, Time now) {
+  if (snapshot != nullptr && snapshot->affinity != prepared.snapshot->affinity) clients.clear();
+  prepared.old = std::exchange(snapshot, prepared.snapshot);  // names in it are read until the end
+  prepared.oldGroups = std::move(groups);
+  prepared.oldPicker = std::move(picker);
+  picker.reset();
   rateDue.clear();
   reportDue.clear();
-  picker.reset();
-
-  std::set<std::string_view> present;
-  for (const ProxyGroup& group : snapshot->groups) present.insert(group.name);
-  for (auto& [slot, member] : members) {
-    const bool wasThere = std::exchange(member.endpoint, nullptr) != nullptr;
-    if (wasThere) member.drainedAway = present.contains(member.groupName);
+  // Connections of departed members are counted anew.
+  for (const std::uint32_t slot : departed) {
+    Member& member = members.at(slot);
+    if (member.group != kNowhere) prepared.oldGroups[member.group].open -= member.open;
     member.group = kNowhere;
-    member.reportCounts = false;
   }
-  for (const ProxyGroup& listed : snapshot->groups) {
-    const auto known = before.find(listed.name);
-    Group& group = groups.emplace_back(known == before.end() ? Group() : std::move(known->second));
-    group.snapshot = &listed;
-    group.open = 0;
-    takeMembers(group, groups.size() - 1);
+  groups = std::vector<Group>(prepared.groups.size());
+  std::vector<bool> stays(prepared.oldGroups.size(), false);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::size_t before = prepared.groups[i].before;
+    if (before == kNowhere) continue;
+    stays[before] = true;
+    groups[i] = std::move(prepared.oldGroups[before]);
   }
-  forgetDeparted();
+  for (std::size_t i = 0; i < stays.size(); ++i)
+    if (!stays[i])
+      for (Member* const member : prepared.oldGroups[i].listed) unlist(*member, false);
+  for (std::size_t i = 0; i < groups.size(); ++i) takeGroup(i, prepared.groups[i], now);
+  takeDeparted();
 
   std::vector<double> loads;
+  loads.reserve(groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    Group& group = groups[i];
-    gatherServing(group);
-    group.target = targetCapacity(group.snapshot->capacity, placedGroup(*group.snapshot).members);
-    group.rate.advance(now);
     scheduleRate(i);
-    gatherReports(i, now);
-    loads.push_back(group.load());
+    scheduleReports(i);
+    loads.push_back(groups[i].load());
   }
-  picker.emplace(planOf(*snapshot, order), std::move(loads));
+  anyHealthy = prepared.anyHealthy;
+  picker.emplace(std::move(prepared.plan), std::move(loads));
 }
 
 void ServiceBalancer::Impl::report(const ProxyLoadReport& report, Time now) {
@@ -225,8 +312,9 @@ void ServiceBalancer::Impl::report(const ProxyLoadReport& report, Time now) {
     if (member.group != kNowhere) touched.insert(member.group);
   }
   for (const std::size_t group : touched) {
-    std::erase_if(reportDue, [&](const auto& due) { return due.second == group; });
+    if (groups[group].reportEnd) reportDue.erase({*groups[group].reportEnd, group});
     gatherReports(group, now);
+    scheduleReports(group);
     noteLoad(group);
   }
 }
@@ -237,12 +325,14 @@ void ServiceBalancer::Impl::resolved(std::string_view fqdn, std::vector<Address>
   if (snapshot == nullptr) return;
   for (Group& group : groups) {
     bool concerned = false;
-    for (const ProxyEndpoint& endpoint : group.snapshot->endpoints) {
-      if (endpoint.fqdn != name) continue;
+    for (std::size_t i = 0; i < group.listed.size(); ++i) {
+      if (group.snapshot->endpoints[i].fqdn != name) continue;
       concerned = true;
-      setAddresses(memberOf(*group.snapshot, endpoint));
+      setAddresses(*group.listed[i], &group.snapshot->endpoints[i]);
     }
-    if (concerned) gatherServing(group);
+    if (!concerned) continue;
+    gatherServing(group, balancer::fitPlaces(*group.snapshot));
+    chooseAmongServing(group);
   }
 }
 
@@ -258,6 +348,7 @@ void ServiceBalancer::Impl::refresh(Time now) {
     const std::size_t group = reportDue.begin()->second;
     reportDue.erase(reportDue.begin());
     gatherReports(group, now);
+    scheduleReports(group);
     noteLoad(group);
   }
 }
@@ -292,10 +383,7 @@ void ServiceBalancer::Impl::closed(ProxySlot slot, Time now) {
   if (member == nullptr || member->open == 0) return;
   refresh(now);
   changeOpen(*member, -1);
-  if (member->open != 0 || member->endpoint != nullptr) return;
-  departing.erase(slot.value());
-  slots.erase(keyOf(member->groupName, member->identity));
-  members.erase(slot.value());
+  if (member->open == 0 && member->place == kNowhere) forget(*member);
 }
 
 }  // namespace weir

@@ -53,9 +53,13 @@ struct ControlPlane::Impl {
     returnMarks(state, index);
   }
 
-  void addServicesOf(const std::string& group, std::set<std::string>& affected) const {
-    if (const auto users = index.servicesOfGroup.find(group); users != index.servicesOfGroup.end())
-      affected.insert(users->second.begin(), users->second.end());
+  // The services that use the group; `only`: if not empty, of these the one of that name.
+  void addServicesOf(const std::string& group, std::string_view only,
+                     std::set<std::string>& affected) const {
+    const auto users = index.servicesOfGroup.find(group);
+    if (users == index.servicesOfGroup.end()) return;
+    for (const std::string& service : users->second)
+      if (only.empty() || service == only) affected.insert(service);
   }
 
   // The configured backend of a service, or an error fit for an operator.
@@ -150,9 +154,8 @@ Result<Changes> ControlPlane::setHealth(std::span<const HealthUpdate> updates, T
   for (const HealthUpdate& update : updates) {
     const auto endpoint = impl_->state.endpoints.find(update.endpoint);
     if (endpoint == impl_->state.endpoints.end()) continue;  // its drain has just ended
-    const bool first = !std::exchange(endpoint->second.probed, true);
-    if (std::exchange(endpoint->second.health, update.health) != update.health || first)
-      impl_->addServicesOf(update.endpoint.group, affected);
+    if (note(endpoint->second, update))
+      impl_->addServicesOf(update.endpoint.group, update.service, affected);
   }
   return impl_->rebuild(affected);
 }
@@ -173,11 +176,8 @@ Result<Changes> ControlPlane::setWeight(std::span<const WeightUpdate> updates, T
   for (const WeightUpdate& update : updates) {
     const auto endpoint = impl_->state.endpoints.find(update.endpoint);
     if (endpoint == impl_->state.endpoints.end()) continue;  // its drain has just ended
-    if (endpoint->second.reported == update.weight) continue;
-    endpoint->second.reported = update.weight;
-    if (update.weight.kind == ReportedWeight::Kind::value)
-      endpoint->second.lastKnownWeight = update.weight.value;
-    impl_->addServicesOf(update.endpoint.group, affected);
+    if (note(endpoint->second, update))
+      impl_->addServicesOf(update.endpoint.group, update.service, affected);
   }
   return impl_->rebuild(affected);
 }
@@ -193,8 +193,8 @@ Result<Changes> ControlPlane::drain(std::string_view service, std::string_view e
   impl_->expire(now, affected);
   OperatorDrain& drain =
       impl_->state.services.at(std::string(service)).drains[std::string(endpoint)];
-  drain.deadline = *deadline;
-  drain.ended = drain.ended || *deadline == now;
+  // Of one that has ended nothing is left to count for.
+  if (!drain.ended) drain = {*deadline, *deadline == now};
   return impl_->rebuild(affected);
 }
 
@@ -262,10 +262,11 @@ std::optional<ServiceView> ControlPlane::view(std::string_view name) const {
     backend.endpoint = listing.ref->endpoint;
     backend.zone = listing.group->zone;
     backend.failover = listing.failover;
-    backend.health = listing.draining()                        ? Health::draining
-                     : listing.countsHealthy(*service->second) ? Health::healthy
-                                                               : listing.endpoint->health;
-    backend.weight = listing.weight();
+    backend.health = listing.draining() ? Health::draining
+                     : listing.countsHealthy(*service->second)
+                         ? Health::healthy
+                         : listing.endpoint->verdict(service->first).health;
+    backend.weight = listing.endpoint->weight(service->first);
     backend.drainDeadline = listing.deadline();
     if (const auto entry = known.backends.find(listing.ref->endpoint);
         entry != known.backends.end()) {
@@ -278,10 +279,10 @@ std::optional<ServiceView> ControlPlane::view(std::string_view name) const {
   return view;
 }
 
-std::optional<Health> ControlPlane::health(const EndpointRef& ref) const {
+std::optional<Health> ControlPlane::health(const EndpointRef& ref, std::string_view service) const {
   const auto endpoint = impl_->state.endpoints.find(ref);
   if (endpoint == impl_->state.endpoints.end()) return std::nullopt;
-  return endpoint->second.leaves ? Health::draining : endpoint->second.health;
+  return endpoint->second.leaves ? Health::draining : endpoint->second.verdict(service).health;
 }
 
 std::string ControlPlane::save() const { return toJson(impl_->state); }

@@ -11,7 +11,7 @@ namespace weir::control {
 namespace {
 
 std::uint32_t lastPosition(std::uint32_t fwmarkMask) noexcept {
-  return fwmarkMask >> std::countr_zero(fwmarkMask);
+  return std::min(fwmarkMask >> std::countr_zero(fwmarkMask), kLastMarkPosition);
 }
 
 // Address pairs that the snapshots of the new configuration may mention, in order of configuration
@@ -84,10 +84,11 @@ Status numberMarks(State& state, const Index& index) {
     while (candidate <= last && taken.contains(candidate)) ++candidate;
     if (candidate > last || candidate == 0)
       return Error{fmt::format(
-          "fwmarkMask 0x{:08x} has room for {} backends, but the configuration has {}{}; widen the "
-          "mask in weir.yaml",
-          mask, last, pairs.size(),
-          leaving != 0 ? fmt::format(" and {} that are just leaving", leaving) : "")};
+          "fwmarkMask 0x{:08x} has room for {} backends, but the configuration has {}{}{}", mask,
+          last, pairs.size(),
+          leaving != 0 ? fmt::format(" and {} that are just leaving", leaving) : "",
+          last == kLastMarkPosition ? "; no mask has room for more"
+                                    : "; widen the mask in weir.yaml")};
     marks.emplace(pair, candidate++);
   }
   state.marks = std::move(marks);

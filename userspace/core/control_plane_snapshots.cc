@@ -67,8 +67,9 @@ void applyHealth(const BackendService& service, ServiceState& state,
     }
     // A configuration that brings a health check, or another group, leaves a backend unprobed:
     // that is not a verdict yet.
-    const bool verdict = listing.endpoint->probed || listing.endpoint->health != Health::unknown;
-    if (!backend.mayTurnUnhealthy || !verdict) continue;
+    const Verdict& verdict = listing.endpoint->verdict(service.name);
+    const bool known = verdict.probed || verdict.health != Health::unknown;
+    if (!backend.mayTurnUnhealthy || !known) continue;
     backend.mayTurnUnhealthy = false;
     if (!listing.draining()) flushEntries(backend, flushedByUnhealthy(service), next);
   }
@@ -85,8 +86,8 @@ std::vector<Member> membersOf(const BackendService& service, const ServiceState&
     member.failover = listing.failover;
     member.healthy = listing.countsHealthy(service);
     if (service.weighted) {
-      member.weight = listing.weight();
-      member.weightValid = listing.weightValid();
+      member.weight = listing.endpoint->weight(service.name);
+      member.weightValid = listing.endpoint->weightValid(service.name);
     }
     member.zone = listing.group->zone;
     member.identity = listing.ref->endpoint;
@@ -158,7 +159,6 @@ std::uint64_t digest(const SnapshotMessage& withoutGeneration) {
 }
 
 std::optional<Time> Listing::deadline() const noexcept {
-  if (!present()) return std::nullopt;
   if (drain != nullptr && endpoint->leaves) return std::min(drain->deadline, *endpoint->leaves);
   return drain != nullptr ? std::optional(drain->deadline) : endpoint->leaves;
 }

@@ -88,13 +88,11 @@ struct Listing {
   bool draining() const noexcept { return drain != nullptr || endpoint->leaves.has_value(); }
   // Data planes need it: it may be eligible or hold entries.
   bool present() const noexcept { return drain == nullptr || !drain->ended; }
-  // When its entries end; nullopt: not draining, or they have ended.
+  // When its entries end or, of a drain by command, have ended; nullopt: not draining.
   std::optional<Time> deadline() const noexcept;
   bool countsHealthy(const BackendService& service) const noexcept {
-    return service.healthCheck.empty() || endpoint->health == Health::healthy;
+    return service.healthCheck.empty() || endpoint->verdict(service.name).health == Health::healthy;
   }
-  std::uint32_t weight() const noexcept { return endpoint->weight(); }
-  bool weightValid() const noexcept { return endpoint->weightValid(); }
 };
 std::vector<Listing> listings(const State&, const Index&, const BackendService&,
                               const ServiceState&);

@@ -33,6 +33,11 @@ std::string counted(std::size_t count, std::string_view singular, std::string_vi
 
 std::string backends(std::size_t count) { return counted(count, "backend", "backends"); }
 
+std::string noneIs(std::size_t count, std::string_view usable) {
+  return count == 1 ? fmt::format("the only backend is not {}", usable)
+                    : fmt::format("none of {} is {}", backends(count), usable);
+}
+
 // "3 of 4 primaries are healthy"; in weighted services "healthy and of nonzero weight".
 std::string share(std::size_t part, std::size_t whole, std::string_view plural,
                   std::string_view usable) {
@@ -83,17 +88,16 @@ Eligibility withoutFailover(const BackendService& service, std::span<const Candi
         "P2.1", Pool::primary, healthy,
         share(healthy.size(), all.size(), "backends", "healthy") + ": all healthy backends");
   if (all.empty()) return makeSet("P2.2", Pool::none, {}, "the service has no backend: dropped");
-  return makeSet(
-      "P2.2", Pool::primary, all,
-      fmt::format("none of {} is healthy: all of them as last resort", backends(all.size())));
+  return makeSet("P2.2", Pool::primary, all,
+                 fmt::format("{}: {} as last resort", noneIs(all.size(), "healthy"),
+                             all.size() == 1 ? "it is taken" : "all of them"));
 }
 
 // The rungs of a failover policy when no backend is usable: P2.8, P2.9; weighted: P9.4.
 Eligibility nothingUsable(const BackendService& service, std::span<const Candidate> all,
                           std::string_view usable, const std::string& preface) {
-  const std::string none =
-      preface + (all.empty() ? std::string("the service has no backend")
-                             : fmt::format("none of {} is {}", backends(all.size()), usable));
+  const std::string none = preface + (all.empty() ? std::string("the service has no backend")
+                                                  : noneIs(all.size(), usable));
   if (service.failover.dropTrafficIfUnhealthy)
     return makeSet("P2.8", Pool::none, {}, none + " and dropTrafficIfUnhealthy is set: dropped");
   if (service.weighted) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 namespace weir::control {
 namespace {
@@ -19,7 +20,56 @@ std::chrono::seconds drainingTimeout(const Configuration& configuration, const s
   return largest;
 }
 
+void forgetVerdictsOfOthers(const Configuration& configuration, EndpointStates& endpoints) {
+  std::set<std::pair<std::string_view, std::string_view>> users;  // group, service
+  for (const BackendService& service : configuration.services)
+    for (const ServiceBackend& backend : service.backends)
+      users.emplace(backend.group, service.name);
+  for (auto& [ref, state] : endpoints)
+    std::erase_if(state.verdicts, [&, &group = ref.group](const auto& verdict) {
+      return !users.contains({group, verdict.first});
+    });
+}
+
+// The verdict that an update of the service is about; those of all services become one when it is
+// about all.
+Verdict& addressed(EndpointState& state, const std::string& service) {
+  if (service.empty()) return state.common;
+  return state.verdicts.try_emplace(service, state.common).first->second;
+}
+
+// Does `set` change the verdict that the update is about, or, about all, any?
+template <class Set>
+bool noteVerdict(EndpointState& state, const std::string& service, const Set& set) {
+  bool changed = set(addressed(state, service));
+  if (service.empty())
+    for (auto& [name, verdict] : state.verdicts) changed = set(verdict) || changed;
+  return changed;
+}
+
 }  // namespace
+
+bool note(EndpointState& state, const ControlPlane::HealthUpdate& update) {
+  return noteVerdict(state, update.service, [&](Verdict& verdict) {
+    const bool first = !std::exchange(verdict.probed, true);
+    return std::exchange(verdict.health, update.health) != update.health || first;
+  });
+}
+
+bool note(EndpointState& state, const ControlPlane::WeightUpdate& update) {
+  return noteVerdict(state, update.service, [&](Verdict& verdict) {
+    if (verdict.reported == update.weight) return false;
+    verdict.reported = update.weight;
+    if (update.weight.kind == ReportedWeight::Kind::value)
+      verdict.lastKnownWeight = update.weight.value;
+    return true;
+  });
+}
+
+const Verdict& EndpointState::verdict(std::string_view service) const noexcept {
+  const auto own = verdicts.find(service);
+  return own == verdicts.end() ? common : own->second;
+}
 
 void updateEndpoints(const Configuration& configuration, EndpointStates& endpoints,
                      Health initialHealth, Time now) {
@@ -30,7 +80,8 @@ void updateEndpoints(const Configuration& configuration, EndpointStates& endpoin
     for (const Endpoint& endpoint : group.endpoints) {
       EndpointRef ref{group.name, endpoint.identity()};
       const auto [it, added] = endpoints.try_emplace(ref);
-      if (added) it->second.health = initialHealth;
+      // Names are not probed: whether they can be reached, the data plane finds out.
+      if (added) it->second.common.health = endpoint.fqdn.empty() ? initialHealth : Health::healthy;
       it->second.definition = endpoint;
       it->second.leaves.reset();
       configured.insert(std::move(ref));
@@ -54,6 +105,7 @@ void updateEndpoints(const Configuration& configuration, EndpointStates& endpoin
     const bool forgotten = !groups.contains(group) || *leaves <= now;
     it = forgotten ? endpoints.erase(it) : std::next(it);
   }
+  forgetVerdictsOfOthers(configuration, endpoints);
 }
 
 Status checkDrainable(const BackendService& service, const EndpointStates& endpoints,
@@ -80,9 +132,9 @@ Result<Time> drainDeadline(const BackendService& service,
   return now + seconds;
 }
 
-bool EndpointState::weightValid() const noexcept {
+bool EndpointState::weightValid(std::string_view service) const noexcept {
   if (definition.weight) return true;
-  switch (reported.kind) {
+  switch (verdict(service).reported.kind) {
     case ReportedWeight::Kind::value:
     case ReportedWeight::Kind::unavailable:
       return true;

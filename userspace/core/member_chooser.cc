@@ -26,15 +26,11 @@ std::size_t placeOf(const std::vector<std::string>& identities, const std::strin
 
 }  // namespace
 
-MemberChooser::MemberChooser(LocalityPolicy policy, Members members, std::uint64_t seed,
-                             const MemberChooser& before)
+MemberChooser::MemberChooser(LocalityPolicy policy, Members members, std::uint64_t seed)
     : policy_(policy), members_(std::move(members)) {
   switch (policy_) {
     case LocalityPolicy::roundRobin:
     case LocalityPolicy::originalDestination:
-      if (before.turn_ < before.size())
-        turn_ = placeOf(members_.identities, before.members_.identities[before.turn_]);
-      break;
     case LocalityPolicy::leastRequest:
     case LocalityPolicy::random:
       break;
@@ -44,19 +40,24 @@ MemberChooser::MemberChooser(LocalityPolicy policy, Members members, std::uint64
     case LocalityPolicy::maglev:
       maglev_ = tableOf(members_.identities, seed);
       break;
-    case LocalityPolicy::weightedRoundRobin: {
-      std::vector<std::optional<double>> dues(size());
-      for (std::size_t i = 0; i < size(); ++i) {
-        const std::size_t then = placeOf(before.members_.identities, members_.identities[i]);
-        if (before.policy_ == policy_ && then < before.size() &&
-            before.members_.identities[then] == members_.identities[i] &&
-            before.members_.weights[then] == members_.weights[i])
-          dues[i] = before.turns_.dueIn(then);
-      }
-      turns_ = WeightedTurns(members_.weights, dues);
+    case LocalityPolicy::weightedRoundRobin:
+      turns_ = WeightedTurns(members_.weights, std::vector<std::optional<double>>(size()));
       break;
-    }
   }
+}
+
+void MemberChooser::takeTurns(const MemberChooser& before) {
+  if (before.turn_ < before.size())
+    turn_ = placeOf(members_.identities, before.members_.identities[before.turn_]);
+  if (policy_ != LocalityPolicy::weightedRoundRobin || before.policy_ != policy_) return;
+  std::vector<std::optional<double>> dues(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    const std::size_t then = placeOf(before.members_.identities, members_.identities[i]);
+    if (then < before.size() && before.members_.identities[then] == members_.identities[i] &&
+        before.members_.weights[then] == members_.weights[i])
+      dues[i] = before.turns_.dueIn(then);
+  }
+  turns_ = WeightedTurns(members_.weights, dues);
 }
 
 std::optional<std::size_t> MemberChooser::choose(std::uint64_t hash, RandomNumbers& random,

@@ -33,10 +33,10 @@ class MemberChooser {
   };
 
   MemberChooser() = default;
-  // Whose turn it is goes over from `before` where members are the same. ORIGINAL_DESTINATION
-  // chooses no members of groups; it is treated as ROUND_ROBIN.
-  MemberChooser(LocalityPolicy policy, Members members, std::uint64_t seed,
-                const MemberChooser& before);
+  // ORIGINAL_DESTINATION chooses no members of groups; it is treated as ROUND_ROBIN.
+  MemberChooser(LocalityPolicy policy, Members members, std::uint64_t seed);
+  // Whose turn it is goes over from `before` where members are the same.
+  void takeTurns(const MemberChooser& before);
 
   LocalityPolicy policy() const noexcept { return policy_; }
   const Members& members() const noexcept { return members_; }

@@ -11,10 +11,12 @@ namespace {
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 constexpr double kLowLatencyLevel = 0.5;  // S3: WATERFALL_BY_REGION
 
-double usableFraction(const PlacedGroup& group, unsigned thresholdPercent) {
+// S2: `whole` times u(g). One division at the end, so that whole numbers come out whole: 70 must
+// not become the 70.00000000000001 that has room for a 71st connection.
+double usableOf(double whole, const PlacedGroup& group, unsigned thresholdPercent) {
   if (group.healthy == 0 || group.members == 0) return 0;
-  return std::min(1.0,
-                  100.0 * group.healthy / (static_cast<double>(group.members) * thresholdPercent));
+  return std::min(
+      whole, whole * 100 * group.healthy / (static_cast<double>(group.members) * thresholdPercent));
 }
 
 // S5
@@ -49,10 +51,10 @@ class Stages {
       : groups_(groups), order_(order), plan_(plan) {}
 
   void preferred() {
-    for (const auto& [rank, members] : zones(preferredOnes(true))) add(members, 1, Kind::preferred);
+    for (const auto& [rank, members] : zones(serving(true))) add(members, 1, Kind::preferred);
   }
   void others(LbAlgorithm algorithm) {
-    const auto rest = preferredOnes(false);
+    const auto rest = serving(false);
     switch (algorithm) {
       case LbAlgorithm::waterfallByRegion:
         for (const auto& [rank, region] : regions(rest)) {
@@ -72,8 +74,8 @@ class Stages {
     }
   }
   void overfill() {
-    std::vector<std::size_t> all = preferredOnes(true);
-    const auto rest = preferredOnes(false);
+    std::vector<std::size_t> all = serving(true);
+    const auto rest = serving(false);
     all.insert(all.end(), rest.begin(), rest.end());
     std::sort(all.begin(), all.end());
     add(all, kNoLimit, Kind::overfilling);
@@ -83,13 +85,10 @@ class Stages {
   void add(const std::vector<std::size_t>& members, double level, Kind kind = Kind::byAlgorithm) {
     if (!members.empty()) plan_.stages.push_back({members, level, kind});
   }
-  // Those that can serve.
-  std::vector<std::size_t> preferredOnes(bool preferred) const {
+  std::vector<std::size_t> serving(bool preferred) const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < groups_.size(); ++i)
-      if (groups_[i].preferred == preferred && plan_.groups[i].allowed &&
-          plan_.groups[i].usable > 0)
-        found.push_back(i);
+      if (groups_[i].preferred == preferred && plan_.groups[i].serves()) found.push_back(i);
     return found;
   }
   Ranks regions(const std::vector<std::size_t>& members) const {
@@ -144,8 +143,8 @@ PlacementPlan planPlacement(const ServiceLbPolicy& policy, const std::vector<Pla
   const std::size_t nearest = nearestHealthyRegion(groups, order);
   for (const PlacedGroup& group : groups) {
     PlacementPlan::Group& planned = plan.groups.emplace_back();
-    planned.usableFraction = usableFraction(group, policy.failoverHealthThreshold);
-    planned.usable = planned.usableFraction * group.capacity;
+    planned.usableFraction = usableOf(1, group, policy.failoverHealthThreshold);
+    planned.usable = usableOf(group.capacity, group, policy.failoverHealthThreshold);
     planned.allowed = isAllowed(group, policy, order, nearest);
   }
   Stages stages(groups, order, plan);

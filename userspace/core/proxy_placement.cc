@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "weir/proxy_placement.h"
 
+#include <cmath>
+
 namespace weir {
 
 namespace {
+
+// A capacity of 100 scaled by 0.55 is 55, not the 55.00000000000001 that has room for a 56th
+// connection.
+double withoutNoise(double capacity) noexcept {
+  constexpr double kPerUnit = 1e9;
+  return std::round(capacity * kPerUnit) / kPerUnit;
+}
 
 template <class Limit>
 double limitOf(const std::optional<Limit>& ofGroup, const std::optional<Limit>& perMember,
@@ -45,8 +54,8 @@ PlacedGroup placedGroup(const ProxyGroup& group) {
     placed.healthy += endpoint.healthy ? 1 : 0;
   }
   if (!group.drained)
-    placed.capacity =
-        targetCapacity(group.capacity, placed.members) * group.capacity.capacityScaler;
+    placed.capacity = withoutNoise(targetCapacity(group.capacity, placed.members) *
+                                   group.capacity.capacityScaler);
   return placed;
 }
 

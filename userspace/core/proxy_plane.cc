@@ -33,9 +33,13 @@ struct ProxyPlane::Impl {
     return changes;
   }
 
-  void addServicesOf(const std::string& group, std::set<std::string>& affected) const {
-    if (const auto users = index.servicesOfGroup.find(group); users != index.servicesOfGroup.end())
-      for (const BackendService* service : users->second) affected.insert(service->name);
+  // The services that use the group; `only`: if not empty, of these the one of that name.
+  void addServicesOf(const std::string& group, std::string_view only,
+                     std::set<std::string>& affected) const {
+    const auto users = index.servicesOfGroup.find(group);
+    if (users == index.servicesOfGroup.end()) return;
+    for (const BackendService* service : users->second)
+      if (only.empty() || service->name == only) affected.insert(service->name);
   }
 
   // Ends what is due; the services that must be rebuilt.
@@ -44,11 +48,14 @@ struct ProxyPlane::Impl {
     if (!deadline || *deadline > now) return affected;
     for (auto it = state.endpoints.begin(); it != state.endpoints.end();) {
       const bool due = it->second.leaves && *it->second.leaves <= now;
-      if (due) addServicesOf(it->first.group, affected);
+      if (due) addServicesOf(it->first.group, {}, affected);
       it = due ? state.endpoints.erase(it) : std::next(it);
     }
     for (auto& [name, service] : state.services) {
-      if (service.capacityDrain.nextDeadline() <= seconds(now)) affected.insert(name);
+      // In whole milliseconds, as callers wait for it: a sum of seconds may be a hair later.
+      if (const double due = service.capacityDrain.nextDeadline();
+          std::isfinite(due) && timeAt(due) <= now)
+        affected.insert(name);
       for (auto& [endpoint, drain] : service.drains) drain.ended |= drain.deadline <= now;
     }
     forgetDrainsOfGone();
@@ -79,12 +86,8 @@ struct ProxyPlane::Impl {
       for (const auto& [endpoint, drain] : service.drains)
         if (!drain.ended) consider(drain.deadline);
       if (const double due = service.capacityDrain.nextDeadline(); std::isfinite(due))
-        consider(Time(Clock::duration(std::llround(due * 1000))));
+        consider(timeAt(due));
     }
-  }
-
-  static double seconds(Time time) {
-    return static_cast<double>(time.time_since_epoch().count()) / 1000;
   }
 
   Result<const BackendService*> serviceWith(std::string_view name,
@@ -153,9 +156,8 @@ ProxyChanges ProxyPlane::setHealth(std::span<const ControlPlane::HealthUpdate> u
   for (const auto& update : updates) {
     const auto endpoint = impl_->state.endpoints.find(update.endpoint);
     if (endpoint == impl_->state.endpoints.end() || update.health == Health::draining) continue;
-    endpoint->second.probed = true;
-    if (std::exchange(endpoint->second.health, update.health) != update.health)
-      impl_->addServicesOf(update.endpoint.group, affected);
+    if (note(endpoint->second, update))
+      impl_->addServicesOf(update.endpoint.group, update.service, affected);
   }
   return impl_->rebuild(affected, now);
 }
@@ -164,12 +166,9 @@ ProxyChanges ProxyPlane::setWeight(std::span<const ControlPlane::WeightUpdate> u
   std::set<std::string> affected = impl_->expire(now);
   for (const auto& update : updates) {
     const auto endpoint = impl_->state.endpoints.find(update.endpoint);
-    if (endpoint == impl_->state.endpoints.end() || endpoint->second.reported == update.weight)
-      continue;
-    endpoint->second.reported = update.weight;
-    if (update.weight.kind == ReportedWeight::Kind::value)
-      endpoint->second.lastKnownWeight = update.weight.value;
-    impl_->addServicesOf(update.endpoint.group, affected);
+    if (endpoint == impl_->state.endpoints.end()) continue;
+    if (note(endpoint->second, update))
+      impl_->addServicesOf(update.endpoint.group, update.service, affected);
   }
   return impl_->rebuild(affected, now);
 }
@@ -271,10 +270,10 @@ std::optional<ProxyServiceView> ProxyPlane::view(std::string_view name, Time now
   return viewOf(impl_->state, *service->second, impl_->state.services.at(service->first), now);
 }
 
-std::optional<Health> ProxyPlane::health(const EndpointRef& ref) const {
+std::optional<Health> ProxyPlane::health(const EndpointRef& ref, std::string_view service) const {
   const auto endpoint = impl_->state.endpoints.find(ref);
   if (endpoint == impl_->state.endpoints.end()) return std::nullopt;
-  return endpoint->second.leaves ? Health::draining : endpoint->second.health;
+  return endpoint->second.leaves ? Health::draining : endpoint->second.verdict(service).health;
 }
 
 const ZoneOrder& ProxyPlane::zoneOrder() const noexcept { return impl_->state.order; }

@@ -8,8 +8,6 @@ namespace weir::proxy_plane {
 
 namespace {
 
-double secondsOf(Time time) { return static_cast<double>(time.time_since_epoch().count()) / 1000; }
-
 LocalityPolicy localityOf(const BackendService& service) noexcept {
   if (service.proxy.locality) return *service.proxy.locality;
   return service.affinity == SessionAffinity::none ? LocalityPolicy::roundRobin
@@ -42,22 +40,32 @@ void setWeights(const State& state, ProxyServiceSnapshot& snapshot) {
   };
   for (const ProxyGroup& group : snapshot.groups)
     for (const ProxyEndpoint& endpoint : group.endpoints)
-      if (!endpoint.draining() && !known(group, endpoint).weightValid()) return;
+      if (!endpoint.draining() && !known(group, endpoint).weightValid(snapshot.name)) return;
   for (ProxyGroup& group : snapshot.groups)
     for (ProxyEndpoint& endpoint : group.endpoints)
-      endpoint.weight = known(group, endpoint).weight();
+      endpoint.weight = known(group, endpoint).weight(snapshot.name);
 }
 
 // S4
-void setDrained(ServiceState& state, ProxyServiceSnapshot& snapshot, Time now) {
+void setDrained(const State& plane, const BackendService& service, ServiceState& state,
+                ProxyServiceSnapshot& snapshot, Time now) {
   if (!snapshot.policy.autoCapacityDrain) {
     state.capacityDrain = CapacityDrain();
     state.drainedSince.clear();
     return;
   }
   std::vector<CapacityDrain::Group> groups;
-  for (const PlacedGroup& group : placedGroups(snapshot))
-    groups.push_back({group.name, group.members, group.healthy, group.capacity <= 0});
+  for (const ProxyGroup& group : snapshot.groups) {
+    const PlacedGroup placed = placedGroup(group);
+    const auto unprobed =
+        std::count_if(group.endpoints.begin(), group.endpoints.end(), [&](const auto& endpoint) {
+          const auto& known = plane.endpoints.at({group.name, endpoint.endpoint});
+          return !endpoint.draining() && !known.verdict(service.name).probed &&
+                 !countsHealthy(service, known);
+        });
+    groups.push_back({group.name, placed.members, placed.healthy, placed.capacity <= 0,
+                      static_cast<unsigned>(unprobed)});
+  }
   const std::set<std::string>& drained = state.capacityDrain.update(groups, secondsOf(now));
   for (ProxyGroup& group : snapshot.groups) {
     group.drained = drained.contains(group.name);
@@ -99,7 +107,7 @@ Index::Index(const Configuration& configuration) {
 }
 
 bool countsHealthy(const BackendService& service, const control::EndpointState& endpoint) noexcept {
-  return service.healthCheck.empty() || endpoint.health == Health::healthy;
+  return service.healthCheck.empty() || endpoint.verdict(service.name).health == Health::healthy;
 }
 
 std::vector<Listing> listings(const State& state, const NetworkEndpointGroup& group,
@@ -139,7 +147,7 @@ bool rebuildService(const State& state, const Index& index, const BackendService
   for (const ServiceBackend& backend : service.backends)
     made.groups.push_back(groupOf(state, index, service, known, backend));
   setWeights(state, made);
-  setDrained(known, made, now);
+  setDrained(state, service, known, made, now);
   if (std::exchange(known.told, true) && made == known.snapshot) return false;
   made.generation = next;
   known.snapshot = std::move(made);

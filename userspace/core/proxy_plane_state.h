@@ -4,6 +4,7 @@
 // proxy_plane_snapshots.cc, views in proxy_plane_view.cc, the saved form in proxy_plane_saved.cc.
 #pragma once
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,6 +38,14 @@ struct State {
   ProxySnapshot node;
   bool applied = false;
 };
+
+// The unit of CapacityDrain.
+inline CapacityDrain::Seconds secondsOf(Time time) {
+  return static_cast<double>(time.time_since_epoch().count()) / 1000;
+}
+inline Time timeAt(CapacityDrain::Seconds seconds) {
+  return Time(Clock::duration(std::llround(seconds * 1000)));
+}
 
 // Lookups into a configuration, which must outlive them.
 struct Index {

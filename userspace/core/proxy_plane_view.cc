@@ -39,9 +39,10 @@ ProxyBackendView backendOf(const State& state, const BackendService& service,
   const EndpointRef ref{group.name, endpoint.endpoint};
   ProxyBackendView view;
   view.endpoint = endpoint.endpoint;
-  view.health = endpoint.draining()           ? Health::draining
-                : service.healthCheck.empty() ? Health::healthy
-                                              : state.endpoints.at(ref).health;
+  view.health = endpoint.draining() ? Health::draining
+                : service.healthCheck.empty()
+                    ? Health::healthy
+                    : state.endpoints.at(ref).verdict(service.name).health;
   view.weight = endpoint.weight;
   view.drainDeadline = endpoint.drainDeadline;
   if (const auto report = state.utilizations.find(ref);
@@ -70,11 +71,14 @@ ProxyServiceView viewOf(const State& state, const BackendService& service,
     made.capacity = placed.capacity;
     made.usableFraction = plan.groups[i].usableFraction;
     made.usable = plan.groups[i].usable;
-    made.allowed = plan.groups[i].allowed;
+    made.serves = plan.groups[i].serves();
     made.distance = state.order.milliseconds(group.zone);
     made.distanceConfigured = state.configuration.node.proximityMs.contains(group.zone);
     if (const auto since = known.drainedSince.find(group.name); since != known.drainedSince.end())
       made.drainedSince = since->second;
+    const auto& recovering = known.capacityDrain.memory().healthySince;
+    if (const auto since = recovering.find(group.name); since != recovering.end())
+      made.undrains = timeAt(since->second + CapacityDrain::kHealthyFor);
     made.note = noteOf(group, placed, plan.groups[i], snapshot, state.order.nodeRegion());
     for (const ProxyEndpoint& endpoint : group.endpoints)
       made.backends.push_back(backendOf(state, service, group, endpoint, now));

@@ -40,6 +40,13 @@ void put(Writer& out, const ProxySettings& settings) {
   out.put(settings.clientHelloTimeout);
   out.put(settings.shutdownGrace);
   out.put(static_cast<std::uint32_t>(settings.threads));
+  out.put(settings.keepaliveIdle);
+  out.put(settings.keepaliveInterval);
+  out.put(static_cast<std::uint32_t>(settings.keepaliveProbes));
+  out.put(settings.userTimeout);
+  out.putList(settings.nameServers, [&](const Address& address) { out.put(address); });
+  out.put(settings.dnsMinTtl);
+  out.put(settings.dnsMaxTtl);
 }
 
 ProxySettings takeSettings(Reader& in) {
@@ -49,6 +56,15 @@ ProxySettings takeSettings(Reader& in) {
   settings.shutdownGrace = in.takeSeconds(0, kMaxSeconds, "shutdown grace");
   settings.threads = in.take<std::uint32_t>();
   in.check(settings.threads <= 256, "number of threads");
+  settings.keepaliveIdle = in.takeSeconds(0, kMaxSeconds, "keepalive idle time");
+  settings.keepaliveInterval = in.takeSeconds(1, kMaxSeconds, "keepalive interval");
+  settings.keepaliveProbes = in.take<std::uint32_t>();
+  in.check(settings.keepaliveProbes >= 1 && settings.keepaliveProbes <= 127, "keepalive probes");
+  settings.userTimeout = in.takeSeconds(0, kMaxSeconds, "user timeout");
+  settings.nameServers = in.takeList<Address>(16, [&] { return in.takeAddress(); });
+  settings.dnsMinTtl = in.takeSeconds(1, kMaxSeconds, "shortest TTL");
+  settings.dnsMaxTtl = in.takeSeconds(1, kMaxSeconds, "longest TTL");
+  in.check(settings.dnsMinTtl <= settings.dnsMaxTtl, "bounds of TTLs");
   return settings;
 }
 

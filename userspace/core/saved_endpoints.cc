@@ -15,14 +15,34 @@ constexpr std::array<std::pair<ReportedWeight::Kind, std::string_view>, 4> kWeig
      {ReportedWeight::Kind::invalid, "invalid"},
      {ReportedWeight::Kind::unavailable, "unavailable"}}};
 
+json verdictToJson(const Verdict& verdict) {
+  return {{"health", std::string(toString(verdict.health))},
+          {"probed", verdict.probed},
+          {"reportedWeight", std::string(nameOf(kWeightKinds, verdict.reported.kind))},
+          {"reportedValue", verdict.reported.value},
+          {"lastKnownWeight", verdict.lastKnownWeight}};
+}
+
+Verdict verdictFromJson(const json& object) {
+  Verdict verdict;
+  const std::string health = text(object, "health");
+  const auto known = std::find_if(kHealths.begin(), kHealths.end(),
+                                  [&](Health h) { return toString(h) == health; });
+  if (known == kHealths.end()) refuse(fmt::format("'{}' is not a health state", health));
+  verdict.health = *known;
+  verdict.probed = object.at("probed").get<bool>();
+  verdict.reported.kind = valueOf(kWeightKinds, object, "reportedWeight");
+  verdict.reported.value = number<std::uint32_t>(object, "reportedValue");
+  verdict.lastKnownWeight = number<std::uint32_t>(object, "lastKnownWeight");
+  return verdict;
+}
+
 json endpointToJson(const EndpointRef& ref, const EndpointState& state) {
-  json object{{"group", ref.group},
-              {"endpoint", ref.endpoint},
-              {"health", std::string(toString(state.health))},
-              {"probed", state.probed},
-              {"reportedWeight", std::string(nameOf(kWeightKinds, state.reported.kind))},
-              {"reportedValue", state.reported.value},
-              {"lastKnownWeight", state.lastKnownWeight}};
+  json object = verdictToJson(state.common);
+  object["group"] = ref.group;
+  object["endpoint"] = ref.endpoint;
+  for (const auto& [service, verdict] : state.verdicts)
+    object["verdicts"][service] = verdictToJson(verdict);
   if (state.definition.ipAddress) object["ipv4"] = state.definition.ipAddress->toString();
   if (state.definition.ipv6Address) object["ipv6"] = state.definition.ipv6Address->toString();
   if (state.definition.port) object["port"] = *state.definition.port;
@@ -37,15 +57,10 @@ EndpointState endpointFromJson(const json& object) {
   state.definition.ipv6Address = address(object, "ipv6");
   if (object.contains("port")) state.definition.port = number<std::uint16_t>(object, "port");
   if (object.contains("fqdn")) state.definition.fqdn = text(object, "fqdn");
-  const std::string health = text(object, "health");
-  const auto known = std::find_if(kHealths.begin(), kHealths.end(),
-                                  [&](Health h) { return toString(h) == health; });
-  if (known == kHealths.end()) refuse(fmt::format("'{}' is not a health state", health));
-  state.health = *known;
-  state.probed = object.at("probed").get<bool>();
-  state.reported.kind = valueOf(kWeightKinds, object, "reportedWeight");
-  state.reported.value = number<std::uint32_t>(object, "reportedValue");
-  state.lastKnownWeight = number<std::uint32_t>(object, "lastKnownWeight");
+  state.common = verdictFromJson(object);
+  if (object.contains("verdicts"))
+    for (const auto& [service, verdict] : object.at("verdicts").items())
+      state.verdicts.emplace(service, verdictFromJson(verdict));
   if (object.contains("leavesMs")) state.leaves = time(object, "leavesMs");
   return state;
 }

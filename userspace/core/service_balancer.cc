@@ -2,10 +2,10 @@
 #include "weir/service_balancer.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "balancer_state.h"
 #include "weir/affinity.h"
-#include "weir/proxy_placement.h"
 
 namespace weir {
 
@@ -43,6 +43,10 @@ BackendPick refusal(CloseReason reason, std::string_view detail, std::string_vie
   return pick;
 }
 
+BackendPick closeBy(std::string_view rule) {
+  return refusal(CloseReason::destinationUnavailable, close_detail::kFailedToPickBackend, rule);
+}
+
 }  // namespace
 
 // At its own target, where it has one: then a hash looks on for another member.
@@ -60,10 +64,10 @@ BackendPick ServiceBalancer::Impl::found(const Member& member, const Request& re
                                          std::string_view rule) const {
   BackendPick pick;
   pick.group = groups[member.group].snapshot;
-  pick.endpoint = member.endpoint;
+  pick.endpoint = endpointOf(member);
   pick.slot = member.slot;
   pick.rule = rule;
-  pick.address.port = member.endpoint->port;
+  pick.address.port = pick.endpoint->port;
   // Every client goes through the addresses of a name in an order of its own.
   const std::size_t attempt = timesTried(member, request.tried) % member.addresses.size();
   const std::uint64_t hash =
@@ -77,18 +81,12 @@ BackendPick ServiceBalancer::Impl::found(const Member& member, const Request& re
 
 // Why there is no backend.
 BackendPick ServiceBalancer::Impl::none(const Request& request) const {
-  const auto closeBy = [](std::string_view rule) {
-    return refusal(CloseReason::destinationUnavailable, close_detail::kFailedToPickBackend, rule);
-  };
   if (!request.tried.empty()) return closeBy("X3.3");
-  bool healthy = false, isolated = false;
+  if (!anyHealthy) return closeBy("X3.2");
   const PlacementPlan& plan = picker->plan();
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    healthy = healthy || placedGroup(*groups[i].snapshot).healthy > 0;
-    isolated = isolated || (plan.groups[i].usable > 0 && !plan.groups[i].allowed);
-  }
-  if (!healthy) return closeBy("X3.2");
   if (!plan.stages.empty()) return closeBy("X3.1");  // names without addresses
+  const bool isolated = std::any_of(plan.groups.begin(), plan.groups.end(),
+                                    [](const auto& group) { return group.keptOutBy() == "S5"; });
   return closeBy(isolated ? "S5" : "S3.3");
 }
 
@@ -96,13 +94,11 @@ BackendPick ServiceBalancer::Impl::none(const Request& request) const {
 Member* ServiceBalancer::Impl::remembered(std::uint64_t client, const Request& request) {
   const auto slot = clients.find(client);
   Member* const member = slot ? find(*slot) : nullptr;
-  if (member == nullptr || !member->mayServe() || timesTried(*member, request.tried) != 0)
+  if (member == nullptr || !mayServe(*member) || !serves(*member) ||
+      timesTried(*member, request.tried) != 0)
     return nullptr;
-  const PlacementPlan::Group& planned = picker->plan().groups[member->group];
-  if (!planned.allowed || planned.usable <= 0 || picker->fill(member->group) >= 1 ||
-      isFull(*member))
-    return nullptr;
-  return member;
+  const bool full = picker->fill(member->group) >= 1 || isFull(*member);
+  return !full ? member : nullptr;
 }
 
 Member* ServiceBalancer::Impl::choose(Group& group, const Request& request, std::uint64_t hash) {
@@ -115,6 +111,7 @@ Member* ServiceBalancer::Impl::choose(Group& group, const Request& request, std:
   const auto untriedAddress = [&](std::size_t i) {
     return timesTried(at(i), request.tried) < at(i).addresses.size();
   };
+  if (previewing) unpreviewed.emplace(&group, group.chooser);
   std::optional<std::size_t> member;
   if (hashes(group.chooser.policy()))
     member = group.chooser.choose(hash, numbers, {withRoom, opened});
@@ -123,17 +120,29 @@ Member* ServiceBalancer::Impl::choose(Group& group, const Request& request, std:
   return member ? group.serving[*member] : nullptr;
 }
 
+// Does the policy give its group connections?
+bool ServiceBalancer::Impl::serves(const Member& member) const {
+  return picker->plan().groups[member.group].serves();
+}
+
 BackendPick ServiceBalancer::Impl::toOriginalDestination(const Request& request) const {
   const SocketAddress& wanted = request.connection.server;
   const Member* best = nullptr;
-  for (const Group& group : groups) {
-    for (const Member* member : group.serving) {
-      const bool there = std::find(member->addresses.begin(), member->addresses.end(),
-                                   wanted.address) != member->addresses.end();
-      if (!there || timesTried(*member, request.tried) != 0) continue;
-      if (best == nullptr || member->endpoint->port == wanted.port) best = member;
-    }
+  const Member* keptOut = nullptr;  // its group gets nothing
+  // The one at the port too, before others at the address; among equals the first of the service.
+  const auto rank = [&](const Member& member) {
+    return std::tuple(endpointOf(member)->port != wanted.port, member.group, member.place);
+  };
+  for (auto [it, end] = atAddress.equal_range(wanted.address); it != end; ++it) {
+    const Member& member = members.at(it->second);
+    if (!mayServe(member) || timesTried(member, request.tried) != 0) continue;
+    if (!serves(member))
+      keptOut = &member;
+    else if (best == nullptr || rank(member) < rank(*best))
+      best = &member;
   }
+  if (best == nullptr && keptOut != nullptr && request.tried.empty())
+    return closeBy(picker->plan().groups[keptOut->group].keptOutBy());
   if (best == nullptr) return none(request);
   BackendPick pick = found(*best, request, "X4");
   pick.address.address = wanted.address;
@@ -141,8 +150,7 @@ BackendPick ServiceBalancer::Impl::toOriginalDestination(const Request& request)
 }
 
 BackendPick ServiceBalancer::Impl::pick(const Request& request) {
-  if (!picker)
-    return refusal(CloseReason::destinationUnavailable, close_detail::kFailedToPickBackend, "X3.2");
+  if (!picker) return closeBy("X3.2");
   refresh(request.now);
   if (snapshot->maxConnections && open >= *snapshot->maxConnections)
     return refusal(CloseReason::connectionLimitReached, close_detail::kMaxConnections, "X4.4");
@@ -156,7 +164,7 @@ BackendPick ServiceBalancer::Impl::pick(const Request& request) {
   const bool sticky = kind != TupleKind::five;
   if (sticky)
     if (const Member* member = remembered(hash, request)) {
-      clients.remember(hash, member->slot);
+      if (!previewing) clients.remember(hash, member->slot);
       return found(*member, request, "X4.1");
     }
 
@@ -176,8 +184,19 @@ BackendPick ServiceBalancer::Impl::pick(const Request& request) {
     });
   if (choice.group == GroupPicker::kNone) return none(request);
   const Member& member = *choose(groups[choice.group], request, hash);
-  if (sticky) clients.remember(hash, member.slot);
+  if (sticky && !previewing) clients.remember(hash, member.slot);
   return found(member, request, ruleOf(choice.stage->kind));
+}
+
+BackendPick ServiceBalancer::Impl::preview(const Request& request) {
+  const RandomNumbers drawn = numbers;
+  previewing = true;
+  const BackendPick would = pick(request);
+  previewing = false;
+  numbers = drawn;
+  if (unpreviewed) unpreviewed->first->chooser = std::move(unpreviewed->second);
+  unpreviewed.reset();
+  return would;
 }
 
 ServiceBalancer::ServiceBalancer(std::uint64_t hashSeed, std::uint64_t randomSeed)
@@ -186,9 +205,14 @@ ServiceBalancer::~ServiceBalancer() = default;
 ServiceBalancer::ServiceBalancer(ServiceBalancer&&) noexcept = default;
 ServiceBalancer& ServiceBalancer::operator=(ServiceBalancer&&) noexcept = default;
 
+std::shared_ptr<ServiceBalancer::Prepared> ServiceBalancer::prepare(
+    std::shared_ptr<const ProxyServiceSnapshot> snapshot, const ZoneOrder& order) const {
+  return impl_->prepare(std::move(snapshot), order);
+}
+void ServiceBalancer::update(Prepared& prepared, Time now) { impl_->update(prepared, now); }
 void ServiceBalancer::update(std::shared_ptr<const ProxyServiceSnapshot> snapshot,
                              const ZoneOrder& order, Time now) {
-  impl_->update(std::move(snapshot), order, now);
+  update(*prepare(std::move(snapshot), order), now);
 }
 void ServiceBalancer::report(const ProxyLoadReport& report, Time now) {
   impl_->report(report, now);
@@ -197,6 +221,12 @@ void ServiceBalancer::resolved(std::string_view fqdn, std::vector<Address> addre
   impl_->resolved(fqdn, std::move(addresses));
 }
 BackendPick ServiceBalancer::pick(const Request& request) { return impl_->pick(request); }
+BackendPick ServiceBalancer::preview(const Request& request) { return impl_->preview(request); }
+std::pair<std::string, std::string> ServiceBalancer::nameOf(ProxySlot slot) const {
+  const Member* const member = impl_->find(slot);
+  if (member == nullptr) return {};
+  return {member->groupName, member->identity};
+}
 void ServiceBalancer::opened(ProxySlot slot, Time now) { impl_->opened(slot, now); }
 void ServiceBalancer::closed(ProxySlot slot, Time now) { impl_->closed(slot, now); }
 

@@ -32,13 +32,14 @@ constexpr std::uint8_t kType = [] {
   return index;
 }();
 
-// NodeSnapshot: queueBase, queues, ipv4Entries, ipv6Entries, fwmarkMask.
+// NodeSnapshot: queueBase, queues, ipv4Entries, ipv6Entries, fwmarkMask, flowCache.
 void put(Writer& out, const NodeSnapshot& node) {
   out.put(node.queueBase);
   out.put(node.queues);
   out.put(node.ipv4Entries);
   out.put(node.ipv6Entries);
   out.put(node.fwmarkMask);
+  out.put(static_cast<std::uint8_t>(node.flowCache));
 }
 
 NodeSnapshot takeNode(Reader& in) {
@@ -48,6 +49,7 @@ NodeSnapshot takeNode(Reader& in) {
   node.ipv4Entries = in.take<std::uint64_t>();
   node.ipv6Entries = in.take<std::uint64_t>();
   node.fwmarkMask = in.take<std::uint32_t>();
+  node.flowCache = in.takeEnum(FlowCache::require, "flow cache");
   in.check(node.queues != 0 && node.queueBase + node.queues - 1 <= 0xffff, "queues");
   in.check(node.ipv4Entries <= kMaxEntries && node.ipv6Entries <= kMaxEntries, "table entries");
   return node;

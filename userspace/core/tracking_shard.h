@@ -110,15 +110,7 @@ class alignas(64) TrackingShard {
     if (use.refresh) {
       const SlotUse after = {millisecondsOf(now), storedTimeout(use.idleTimeout),
                              before.established || use.established};
-      const std::uint64_t word = packUse(after);
-      if (after.established != before.established || after.idleTimeout < before.idleTimeout) {
-        // Otherwise the entry stays where it is, too early in its wheel, until its time comes.
-        wheelOf(before).unlink(memory_.links, slot);
-        publish(s.use, word);
-        link(slot);
-      } else {
-        publish(s.use, word);
-      }
+      changeUse(slot, before, after);
       entry.lastUsed = now;
       entry.onlySynSeen = !after.established;
     }
@@ -151,6 +143,18 @@ class alignas(64) TrackingShard {
     publish(s.use,
             packUse({millisecondsOf(clock_), storedTimeout(use.idleTimeout), use.established}));
     link(slot);
+    return true;
+  }
+
+  bool touch(const Key& key, std::uint64_t hash, Time used, bool established) noexcept {
+    const std::lock_guard guard(lock_);
+    observe(used);
+    const std::uint32_t slot = find(key, hash);
+    if (slot == kNone) return false;
+    const SlotUse before = unpackUse(memory_.slots[slot].use);
+    const Time last = std::max(lastUsed(before), used);
+    changeUse(slot, before,
+              {millisecondsOf(last), before.idleTimeout, before.established || established});
     return true;
   }
 
@@ -267,6 +271,18 @@ class alignas(64) TrackingShard {
     const SlotUse use = unpackUse(memory_.slots[slot].use);
     const std::int64_t tick = std::max(tickOf(lastUsed(use) + timeoutOf(use)), cursor_);
     wheelOf(use).append(memory_.links, tick, slot);
+  }
+
+  void changeUse(std::uint32_t slot, const SlotUse& before, const SlotUse& after) noexcept {
+    const std::uint64_t word = packUse(after);
+    if (after.established != before.established || after.idleTimeout < before.idleTimeout) {
+      // Otherwise the entry stays where it is, too early in its wheel, until its time comes.
+      wheelOf(before).unlink(memory_.links, slot);
+      publish(memory_.slots[slot].use, word);
+      link(slot);
+    } else {
+      publish(memory_.slots[slot].use, word);
+    }
   }
 
   void remove(std::uint32_t slot, std::uint64_t hash) noexcept {

@@ -191,6 +191,12 @@ bool TrackingTable::erase(const TrackedKey& tracked) noexcept {
                    [&](auto& shard, const auto& key) { return shard.erase(key, tracked.hash); });
 }
 
+bool TrackingTable::touch(const TrackedKey& tracked, Time lastUsed, bool established) noexcept {
+  return impl_->at(tracked, [&](auto& shard, const auto& key) {
+    return shard.touch(key, tracked.hash, lastUsed, established);
+  });
+}
+
 bool TrackingTable::advance(Time now) noexcept {
   // So few at a time that no packet waits for a shard longer than for a cache miss or two.
   constexpr std::uint32_t kEntriesPerShard = 16;

@@ -49,9 +49,11 @@ Eligibility stayWithin(const Eligibility& base, const ZoneShare& share, const st
                        : !unhealthy.empty() ? unhealthy
                                             : share.configured;
   return refined(base, "P3.3", chosen,
-                 fmt::format("none of the {} backends in the client's zone {} is eligible: {} {} "
-                             "there all the same",
-                             share.configured.size(), zone, chosen.size(),
+                 fmt::format("{} in the client's zone {} is {}eligible: {} {} there all the same",
+                             share.configured.size() == 1
+                                 ? std::string("the only backend")
+                                 : fmt::format("none of the {} backends", share.configured.size()),
+                             zone, share.configured.size() == 1 ? "not " : "", chosen.size(),
                              unhealthy.empty() ? "of weight 0" : "unhealthy"));
 }
 
