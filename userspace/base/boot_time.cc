@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include <fstream>
+
 namespace weir {
 
 Time bootTime() noexcept {
@@ -10,6 +12,12 @@ Time bootTime() noexcept {
   ::clock_gettime(CLOCK_BOOTTIME, &value);
   return Time(std::chrono::duration_cast<Clock::duration>(std::chrono::seconds(value.tv_sec) +
                                                           std::chrono::nanoseconds(value.tv_nsec)));
+}
+
+BootId bootId() {
+  BootId id{};
+  std::ifstream("/proc/sys/kernel/random/boot_id").get(id.data(), id.size());
+  return id;
 }
 
 }  // namespace weir

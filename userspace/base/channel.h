@@ -8,7 +8,8 @@
 //   manager -> data plane   snapshot   encode() of a SnapshotMessage; after connecting the manager
 //                                      sends NodeSnapshot, SyncBegin, everything, SyncEnd
 //                           request    JSON {"op": ...}; answered by a response with its number
-//   data plane -> manager   hello      JSON {"program": "weir-engine", "pid": N, "version": "..."}
+//   data plane -> manager   hello      JSON {"program": "weir-engine", "pid": N, "version": "...",
+//                                      "uptimeSec": N}, the latter of the process
 //                           applied    JSON {"generation": N}: snapshots up to N are in effect
 //                           response   JSON; {"error": "..."} when refused
 //

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/background_log.h"
 #include "base/journal.h"
 #include "base/log_limiter.h"
 
@@ -109,11 +110,8 @@ std::string journalPrefix(Level level) {
 
 std::string textLine(Level level, std::string_view message, const Fields& fields) {
   const Settings& s = settings();
-  const std::string prefix =
-      s.journal ? journalPrefix(level)
-                : fmt::format("{} {} {}: ", timestamp(std::chrono::system_clock::now()), s.program,
-                              name(level));
-  return prefix + sentence(message, fields) + '\n';
+  return fmt::format("{} {} {}: {}\n", timestamp(std::chrono::system_clock::now()), s.program,
+                     name(level), sentence(message, fields));
 }
 
 std::string jsonLine(Level level, std::string_view message, const Fields& fields) {
@@ -145,15 +143,20 @@ LogLimiter::Answer admit(std::string_view message, const Fields& fields) {
   return limiter.admit(kind, LogLimiter::Clock::now());
 }
 
-void emit(Level level, std::string_view message, const Fields& fields) {
-  const Settings& s = settings();
-  if (s.journal && s.format == Format::text &&
-      sendToJournal(priority(level), s.program, sentence(message, fields), fields))
-    return;
-  const std::string line = s.format == Format::json ? jsonLine(level, message, fields)
-                                                    : textLine(level, message, fields);
+void writeLine(const std::string& line) {
   // One call per line, so that lines of several threads do not mix. Nobody to tell if it fails.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+void emit(Level level, std::string_view message, Fields fields) {
+  const Settings& s = settings();
+  if (s.format == Format::json)
+    return deliver([line = jsonLine(level, message, fields)] { writeLine(line); });
+  if (!s.journal) return deliver([line = textLine(level, message, fields)] { writeLine(line); });
+  deliver([level, text = sentence(message, fields), fields = std::move(fields)] {
+    if (!sendToJournal(priority(level), settings().program, text, fields))
+      writeLine(journalPrefix(level) + text + '\n');
+  });
 }
 
 }  // namespace
@@ -196,7 +199,7 @@ void write(Level level, std::string_view message, std::initializer_list<Field> g
   if (answer.last)
     fields.emplace_back("LIMIT", fmt::format("more lines like this are left out for up to {} s",
                                              LogLimiter::kWindow.count()));
-  emit(level, message, fields);
+  emit(level, message, std::move(fields));
 }
 
 void record(std::string_view message, const std::vector<Field>& fields) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 namespace weir {
@@ -14,6 +15,15 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kMaxReadBytes = 16u << 20;
+
+const auto kProcessStarted = std::chrono::steady_clock::now();
+
+std::string hello(std::string_view program) {
+  const auto age = std::chrono::steady_clock::now() - kProcessStarted;
+  return fmt::format(R"({{"program":"{}","pid":{},"version":"{}","uptimeSec":{}}})", program,
+                     ::getpid(), WEIR_VERSION,
+                     std::chrono::duration_cast<std::chrono::seconds>(age).count());
+}
 
 }  // namespace
 
@@ -34,9 +44,7 @@ Result<ManagerLink> ManagerLink::connect(const std::filesystem::path& runDir,
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return Error{fmt::format("cannot connect to {}: {}", path, std::strerror(errno))};
   ManagerLink link(std::move(fd));
-  link.send(textFrame(FrameType::hello, 0,
-                      fmt::format(R"({{"program":"{}","pid":{},"version":"{}"}})", program,
-                                  ::getpid(), WEIR_VERSION)));
+  link.send(textFrame(FrameType::hello, 0, hello(program)));
   if (Status status = link.flush(); !status) return status.error();
   return link;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #include <ctime>
 
@@ -21,7 +22,9 @@ std::string oneLine(std::string_view text) {
 }  // namespace
 
 void ready(std::string_view status) {
-  ::sd_notify(0, fmt::format("READY=1\nSTATUS={}", oneLine(status)).c_str());
+  // Who says so is the main process, also when it has been started beside the one that was.
+  ::sd_notify(0,
+              fmt::format("READY=1\nMAINPID={}\nSTATUS={}", ::getpid(), oneLine(status)).c_str());
 }
 
 void status(std::string_view status) {

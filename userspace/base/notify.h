@@ -9,6 +9,7 @@
 
 namespace weir::notify {
 
+// Ready to serve, as the service's main process from now on.
 void ready(std::string_view status);
 void status(std::string_view status);
 void reloading();  // followed by ready() when the reload is over

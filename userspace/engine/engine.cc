@@ -6,11 +6,15 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <thread>
 
+#include "base/given_marks.h"
 #include "base/log.h"
 #include "base/notify.h"
 #include "engine/kernel_counters.h"
 #include "engine/operations.h"
+#include "engine/processors.h"
 
 namespace weir::engine {
 
@@ -34,11 +38,13 @@ Engine::Engine(DaemonOptions options, Signals signals)
       started_(bootTime()),
       manager_(options_.runDir, "weir-engine",
                [this](const std::string& reason) { onManagerLost(reason); }),
+      kept_(options_.runDir / "engine.snapshots", options_.runDir / kGivenMarksName, started_),
       world_(std::make_shared<const World>()) {}
 
-Engine::~Engine() {
-  // All at once, so that the waits of many threads do not add up.
-  for (const auto& thread : threads_) thread->requestStop();
+Engine::~Engine() { endPackets(); }
+
+bool Engine::mayStart() const noexcept {
+  return intake_.isComplete() && intake_.node() && intake_.hasHeard<RulesSnapshot>();
 }
 
 Status Engine::run() {
@@ -46,6 +52,8 @@ Status Engine::run() {
   for (;;) {
     Time now = bootTime();
     manager_.connectIfDue(now);
+    if (!isRunning() && kept_.isDue(KeptSnapshots::managerOf(manager_.isConnected(), intake_), now))
+      if (Status status = restore(now); !status) return status;
     if (now >= nextTick_) tick(now);
 
     std::array<pollfd, 2> wait{{{signals_.fd(), POLLIN, 0}, manager_.wanted()}};
@@ -56,6 +64,7 @@ Status Engine::run() {
     if (const auto signal = signals_.next()) {
       log::info("stopping", {{"SIGNAL", std::to_string(*signal)}});
       notify::stopping();
+      if (*signal != SIGUSR1) kept_.remove();
       return success();
     }
     if (wait[1].revents != 0)
@@ -97,26 +106,52 @@ Status Engine::applySnapshots(const std::vector<Frame>& frames) {
       log::warning("refused a snapshot; what it would have replaced stays in effect",
                    {{"REASON", taken.refused.front()}});
   }
-  if (intake_.nodeDiffers() && !differed)
-    log::warning("queues, mark mask or table size were changed; restart weir-engine to use them");
-  if (!taken.world) return success();
-
+  if (intake_.nodeDiffers() && !differed && !kept_.standsIn())
+    log::warning(
+        "queues, mark mask, table size or flow cache were changed; restart weir-engine to use "
+        "them");
   applied_ += payloads.size() - taken.refused.size();
-  world_ = taken.world;
-  generation_ = taken.generation;
-  cell_.publish(taken.world);
-  if (!isRunning() && intake_.isComplete())
-    if (Status status = startPackets(); !status) return status;
-  ledger_.observe(*world_, threadCounters());
+  if (taken.world) {
+    // What the manager was not there to say at the start, it says now.
+    if (kept_.standsIn() && intake_.nodeDiffers()) {
+      log::info("the manager wants other queues or another table than before; beginning anew");
+      endPackets();
+      intake_.adoptNode();
+    }
+    if (Status status = use(taken); !status) return status;
+  }
+  kept_.keep(intake_, taken, *world_, bootTime());
+  if (!taken.world) return success();
   manager_.send(textFrame(FrameType::applied, 0,
                           fmt::format(R"({{"generation":{}}})", generationOf(generation_))));
   log::debug("snapshots in effect", {{"GENERATION", std::to_string(generationOf(generation_))}});
   return success();
 }
 
+Status Engine::restore(Time now) {
+  const auto taken = kept_.restore(intake_, now);
+  if (!taken || !mayStart()) return success();
+  return use(*taken);
+}
+
+Status Engine::use(const Intake::Taken& taken) {
+  world_ = taken.world;
+  generation_ = taken.generation;
+  if (kernelCache_) kernelCache_->beforePublishing(world_, bootTime());
+  cell_.publish(taken.world);
+  if (kernelCache_) kernelCache_->afterPublishing();
+  if (!isRunning() && mayStart())
+    if (Status status = startPackets(); !status) return status;
+  ledger_.observe(*world_, threadCounters());
+  return success();
+}
+
 void Engine::answer(const Frame& request) {
   const OperationContext context{world_.get(), table_ ? &*table_ : nullptr, bootTime(),
-                                 [this] { return stats(); }};
+                                 [this] { return stats(); },
+                                 [this](const std::vector<TrackingTable::Visited>& flows) {
+                                   if (kernelCache_) kernelCache_->forget(flows);
+                                 }};
   manager_.send(
       textFrame(FrameType::response, request.request, answerRequest(request.payload, context)));
 }
@@ -133,6 +168,9 @@ Status Engine::startPackets() {
     log::warning("the tracking table of an earlier run cannot be used; started an empty one",
                  {{"REASON", file_->foundOther()}});
   table_.emplace(file_->options(), file_->slots(), bootTime());
+  kernelCache_ =
+      std::make_unique<KernelCache>(node, *table_, [this] { return threadsHavePassed(); });
+  if (Status status = kernelCache_->start(world_, bootTime()); !status) return status;
 
   // All queues before the first thread: either the engine serves them all, or none.
   std::vector<Queue> queues;
@@ -142,9 +180,13 @@ Status Engine::startPackets() {
     if (!queue) return queue.error();
     queues.push_back(std::move(*queue));
   }
-  for (Queue& queue : queues)
-    threads_.push_back(
-        std::make_unique<PacketThread>(std::move(queue), cell_, *table_, node.fwmarkMask));
+  const auto processors = node.queues > 1 ? allowedProcessors() : std::vector<unsigned>();
+  for (Queue& queue : queues) {
+    std::optional<unsigned> processor;
+    if (!processors.empty()) processor = processors[threads_.size() % processors.size()];
+    threads_.push_back(std::make_unique<PacketThread>(std::move(queue), cell_, *table_,
+                                                      node.fwmarkMask, processor));
+  }
   log::info("forwarding", {{"QUEUES", std::to_string(node.queues)},
                            {"FIRST_QUEUE", std::to_string(node.queueBase)},
                            {"TABLE_CAPACITY", std::to_string(table_->capacity())},
@@ -153,14 +195,26 @@ Status Engine::startPackets() {
   return success();
 }
 
+void Engine::endPackets() {
+  // All at once, so that the waits of many threads do not add up.
+  for (const auto& thread : threads_) thread->requestStop();
+  threads_.clear();
+  kernelCache_.reset();
+  table_.reset();
+  file_.reset();
+  ledger_ = ServiceLedger();  // what new threads count begins at 0
+}
+
 void Engine::tick(Time now) {
   nextTick_ = now + kTick;
+  kept_.tick(manager_.isConnected(), now);
   cell_.collect();
   if (table_) {
     const Time until = now + kCollecting;
     while (table_->advance(now) && bootTime() < until) {
     }
   }
+  if (kernelCache_) kernelCache_->tick(now);
   watch(now);
 }
 
@@ -184,25 +238,42 @@ void Engine::watch(Time now) {
                {{"QUEUE", std::to_string((*stalled)->queueNumber())}});
 }
 
-std::string Engine::stats() const {
+// Does every packet thread work with the world that was published last? Waits for turns that have
+// begun before, which take less than a millisecond.
+bool Engine::threadsHavePassed() const {
+  constexpr std::chrono::microseconds kPause{50};
+  constexpr int kMostPauses = 400;
+  int pauses = 0;
+  for (const auto& thread : threads_)
+    for (const std::uint64_t begun = thread->turn(); begun % 2 != 0 && thread->turn() == begun;) {
+      if (++pauses > kMostPauses) return false;
+      std::this_thread::sleep_for(kPause);
+    }
+  return true;
+}
+
+std::string Engine::stats() {
   StatsInput input;
   input.uptime = std::chrono::duration_cast<std::chrono::seconds>(bootTime() - started_);
   input.generation = generation_;
   input.snapshotsApplied = applied_;
   input.snapshotsRefused = refused_;
+  input.snapshotAge = kept_.age(bootTime());
   for (const auto& thread : threads_)
     input.threads.emplace_back(thread->queueNumber(), &thread->counters());
   input.kernel = readKernelCounters();
   input.table = table_ ? &*table_ : nullptr;
   input.world = isRunning() ? world_.get() : nullptr;
   input.ledger = &ledger_;
+  input.cache = kernelCache_.get();
   return statsJson(input);
 }
 
 std::string Engine::statusLine() const {
   if (!isRunning()) return "waiting for the manager";
-  return fmt::format("{} queues, {} of {} entries, generation {}", threads_.size(), table_->size(),
-                     table_->capacity(), generationOf(generation_));
+  return fmt::format("{} queues, {} of {} entries, generation {}{}", threads_.size(),
+                     table_->size(), table_->capacity(), generationOf(generation_),
+                     kept_.ageInWords(bootTime()));
 }
 
 ServiceLedger::Threads Engine::threadCounters() const {

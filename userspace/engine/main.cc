@@ -13,7 +13,7 @@ namespace {
 constexpr weir::DaemonUsage kUsage{
     .program = "weir-engine",
     .purpose = "Forwards the packets of passthrough services as weir-manager tells it to.\n",
-    .runDir = "sockets, locks, tracking table",
+    .runDir = "sockets, locks, tracking table, last snapshot",
 };
 
 int refuse(const weir::Error& error) {
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
                    options.logFormat);
 
   // Signals become input of the control thread, before there is another thread.
-  auto signals = weir::Signals::block({SIGTERM, SIGINT});
+  auto signals = weir::Signals::block({SIGTERM, SIGINT, SIGUSR1});
   if (!signals) return refuse(signals.error());
 
   // One engine per run directory.

@@ -67,11 +67,14 @@ Json count(const FlowFilter& filter, const OperationContext& context) {
 
 Json flush(const FlowFilter& filter, const OperationContext& context) {
   std::uint64_t flushed = 0;
+  std::vector<TrackingTable::Visited> gone;
   context.table->visit([&](const TrackingTable::Visited& flow) {
     if (!filter.matches(*context.world, flow)) return true;
     if (isLive(*context.world, flow, context.now)) ++flushed;
+    if (context.onFlushed) gone.push_back(flow);
     return false;
   });
+  if (context.onFlushed) context.onFlushed(gone);
   return {{"flushed", flushed}};
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "weir/data_plane.h"
 #include "weir/tracking_table.h"
@@ -18,6 +19,8 @@ struct OperationContext {
   TrackingTable* table = nullptr;  // nullptr: not open yet
   Time now{};
   std::function<std::string()> stats;  // the answer to "stats"
+  // Told of the entries that a flush has removed; may be empty.
+  std::function<void(const std::vector<TrackingTable::Visited>&)> onFlushed = {};
 };
 
 // Carries out the request of a frame (base/channel.h) and gives the answer, JSON text; any bytes

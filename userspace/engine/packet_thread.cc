@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "engine/packet_path.h"
+#include "engine/processors.h"
 
 namespace weir::engine {
 
@@ -83,10 +84,26 @@ class Turn {
   bool unanswered_;  // packets may wait whose verdict was never sent
 };
 
+// Marks the time from looking for the newest world to the last verdict of a turn.
+class TurnMark {
+ public:
+  explicit TurnMark(std::atomic<std::uint64_t>& turn) noexcept : turn_(turn) {
+    turn_.fetch_add(1, std::memory_order_relaxed);
+    // Either the control thread sees the mark, or this thread sees the world.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  ~TurnMark() { turn_.fetch_add(1, std::memory_order_release); }
+  TurnMark(const TurnMark&) = delete;
+  TurnMark& operator=(const TurnMark&) = delete;
+
+ private:
+  std::atomic<std::uint64_t>& turn_;
+};
+
 }  // namespace
 
 PacketThread::PacketThread(Queue queue, const WorldCell& world, TrackingTable& table,
-                           std::uint32_t fwmarkMask)
+                           std::uint32_t fwmarkMask, std::optional<unsigned> processor)
     : number_(queue.number()),
       world_(&world),
       table_(&table),
@@ -96,11 +113,21 @@ PacketThread::PacketThread(Queue queue, const WorldCell& world, TrackingTable& t
   counters_->heartbeatMs.store(bootTime().time_since_epoch().count(), std::memory_order_relaxed);
   thread_ = std::thread([this] { run(); });
   ::pthread_setname_np(thread_.native_handle(), fmt::format("queue-{}", number_).c_str());
+  if (!processor) return;
+  if (const Status pinned = pinTo(thread_.native_handle(), *processor); !pinned)
+    log::warning("a queue's thread is not kept on one processor",
+                 {{"QUEUE", std::to_string(number_)}, {"REASON", pinned.error().message}});
 }
 
 PacketThread::~PacketThread() {
   requestStop();
   thread_.join();
+}
+
+std::uint64_t PacketThread::turn() const noexcept {
+  // The reader has published a world before; the other side of the fence in TurnMark.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return turn_.load(std::memory_order_acquire);
 }
 
 Time PacketThread::heartbeat() const noexcept {
@@ -125,6 +152,7 @@ void PacketThread::serve(Queue& queue) {
     const Queue::Received received = queue.receive();
     const Time now = bootTime();
     counters_->heartbeatMs.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+    const TurnMark mark(turn_);
     const World& world = view.refresh();
     if (received.error == 0) {
       failures = 0;

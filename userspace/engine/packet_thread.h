@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/boot_time.h"
@@ -21,8 +22,9 @@ class PacketThread {
   // How long an idle thread sleeps: bounds the time to stop and the age of its heartbeat.
   static constexpr std::chrono::milliseconds kIdleWait{200};
 
-  // `world` and `table` must outlive the thread.
-  PacketThread(Queue queue, const WorldCell& world, TrackingTable& table, std::uint32_t fwmarkMask);
+  // `world` and `table` must outlive the thread. It stays on `processor`, if there is one.
+  PacketThread(Queue queue, const WorldCell& world, TrackingTable& table, std::uint32_t fwmarkMask,
+               std::optional<unsigned> processor = std::nullopt);
   ~PacketThread();  // stops, joins, unbinds
 
   void requestStop() noexcept { stop_.store(true, std::memory_order_relaxed); }
@@ -30,6 +32,9 @@ class PacketThread {
   const ThreadCounters& counters() const noexcept { return *counters_; }
   // When the thread last took a turn.
   Time heartbeat() const noexcept;
+  // Odd while the thread decides and sends verdicts. When it is even, or has changed, the thread's
+  // next decision is by the world that was published before this was read.
+  std::uint64_t turn() const noexcept;
 
  private:
   void run();
@@ -42,6 +47,7 @@ class PacketThread {
   std::uint32_t mask_;
   std::unique_ptr<ThreadCounters> counters_;
   std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> turn_{0};
   Queue queue_;
   std::thread thread_;
 };

@@ -84,16 +84,44 @@ Json tableJson(const TrackingTable* table) {
             {"ipv6", TrackingTable::bytesPerFlow(Family::ipv6)}}}};
 }
 
+Json cacheJson(KernelCache* cache) {
+  if (cache == nullptr) return nullptr;
+  const auto node = cache->node();
+  if (!node) return {{"active", false}, {"reason", cache->whyNot()}};
+  const FlowModule::Counters& c = node->counters;
+  return {{"active", true},
+          {"reason", ""},
+          {"version", node->version},
+          {"flows", node->flows},
+          {"maxFlows", node->maxFlows},
+          {"bytesPerFlow", node->bytesPerFlow},
+          {"direct", c.direct},
+          {"marked", c.marked},
+          {"missed", c.missed},
+          {"newBySyn", c.newBySyn},
+          {"unusual", c.unusual},
+          {"learned", c.learned},
+          {"replaced", c.replaced},
+          {"expired", c.expired},
+          {"evicted", c.evicted},
+          {"unlearned", c.unlearned}};
+}
+
+// Adds up in `cached` what the kernel module answered for.
 Json backendsJson(const ServiceSnapshot& service, const ServiceLedger& ledger,
-                  const ServiceLedger::Threads& threads) {
+                  const ServiceLedger::Threads& threads, KernelCache* cache,
+                  KernelCache::Use& cached) {
   Json list = Json::array();
   for (const auto& backend : service.backends) {
     const auto totals = ledger.of(service.id, backend.slot, threads);
+    const auto use = cache == nullptr ? KernelCache::Use{} : cache->use(service, backend);
+    cached.packets += use.packets;
+    cached.bytes += use.bytes;
     list.push_back({{"group", backend.group},
                     {"backend", backend.endpoint},
                     {"new", totals.fresh},
-                    {"packets", totals.packets},
-                    {"bytes", totals.bytes}});
+                    {"packets", totals.packets + use.packets},
+                    {"bytes", totals.bytes + use.bytes}});
   }
   return list;
 }
@@ -101,18 +129,21 @@ Json backendsJson(const ServiceSnapshot& service, const ServiceLedger& ledger,
 Json servicesJson(const StatsInput& input) {
   Json list = Json::array();
   if (input.world == nullptr || input.ledger == nullptr) return list;
+  if (input.cache != nullptr) input.cache->readUses();
   ServiceLedger::Threads threads;
   for (const auto& [queue, counters] : input.threads) threads.push_back(counters);
   for (const auto& service : input.world->services()) {
     if (!service) continue;
     const auto totals = input.ledger->of(service->snapshot().id, threads);
+    KernelCache::Use cached;
+    Json backends = backendsJson(service->snapshot(), *input.ledger, threads, input.cache, cached);
     list.push_back({{"service", service->snapshot().name},
                     {"new", totals.fresh},
-                    {"known", totals.known},
+                    {"known", totals.known + cached.packets},
                     {"related", totals.related},
                     {"dropped", totals.dropped},
-                    {"bytes", totals.bytes},
-                    {"backends", backendsJson(service->snapshot(), *input.ledger, threads)}});
+                    {"bytes", totals.bytes + cached.bytes},
+                    {"backends", std::move(backends)}});
   }
   return list;
 }
@@ -200,7 +231,9 @@ std::string statsJson(const StatsInput& input) {
   answer["pid"] = ::getpid();
   answer["uptimeSec"] = input.uptime.count();
   answer["generation"] = input.generation.value();
-  answer["snapshots"] = {{"applied", input.snapshotsApplied}, {"refused", input.snapshotsRefused}};
+  answer["snapshots"] = {{"applied", input.snapshotsApplied},
+                         {"refused", input.snapshotsRefused},
+                         {"ageSec", input.snapshotAge.count()}};
   answer["threads"] = Json::array();
   QueueTotals sums;
   for (const auto& [queue, counters] : input.threads) {
@@ -215,6 +248,7 @@ std::string statsJson(const StatsInput& input) {
   }
   put(answer["totals"], sums);
   answer["table"] = tableJson(input.table);
+  answer["flowCache"] = cacheJson(input.cache);
   answer["services"] = servicesJson(input);
   return answer.dump();
 }

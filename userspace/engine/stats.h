@@ -6,13 +6,17 @@
 //
 //   {"program": "weir-engine", "version": "0.1.0", "pid": 123, "uptimeSec": 17,
 //    "generation": 42,              newest snapshot in effect
-//    "snapshots": {"applied": 9, "refused": 0},
+//    "snapshots": {"applied": 9, "refused": 0, "ageSec": 0},  (0: the manager is there)
 //    "threads": [{"queue": 8100, QUEUE COUNTERS,
 //                 "kernel": {"bound": true, "waiting": 0, "dropped": 0, "userDropped": 0}}],
 //    "totals": {QUEUE COUNTERS},    sums over the threads
 //    "table": {"entries": 5, "capacity": 1310720, "recovered": 0, "inserted": 5, "replaced": 0,
 //              "expired": 0, "evictedOnlySyn": 0, "evictedEstablished": 0,
 //              "bytesPerFlow": {"ipv4": 40.0, "ipv6": 72.0}},
+//    "flowCache": {"active": true, "reason": "", "version": "0.1.0", "flows": 5, "maxFlows": 9,
+//                  "bytesPerFlow": 96, "direct": 0, "marked": 7, "missed": 1, "newBySyn": 1,
+//                  "unusual": 0, "learned": 5, "replaced": 0, "expired": 0, "evicted": 0,
+//                  "unlearned": 0},   the kernel module's; only "reason" when it is not active
 //    "services": [{"service": "web", "new": 1, "known": 2, "related": 0, "dropped": 0,
 //                   "bytes": 180,
 //                   "backends": [{"group": "web-a", "backend": "10.2.0.11", "new": 1,
@@ -21,6 +25,9 @@
 //   QUEUE COUNTERS: "packets", "bytes", "forwarded": {"new", "known", "related"}, "passed",
 //   "dropped": {label: n}, "malformed": {label: n}, "batches", "receiveErrors", "sendErrors",
 //   "verdictErrors", "unreadable"
+//
+// "known", "packets" and "bytes" of services and backends include what the kernel module answered
+// for; those of threads and totals are of the queues alone.
 //
 // Before the first synchronisation "threads" and "services" are empty and "table" is null. A
 // service counts from when the engine first heard of it under its name, a backend from when it
@@ -36,6 +43,7 @@
 #include <vector>
 
 #include "engine/counters.h"
+#include "engine/kernel_cache.h"
 #include "engine/kernel_counters.h"
 #include "weir/data_plane.h"
 #include "weir/tracking_table.h"
@@ -80,11 +88,13 @@ struct StatsInput {
   Generation generation;
   std::uint64_t snapshotsApplied = 0;
   std::uint64_t snapshotsRefused = 0;
+  std::chrono::seconds snapshotAge{0};  // since the manager was last there
   std::vector<std::pair<std::uint16_t, const ThreadCounters*>> threads;  // by queue
   std::map<std::uint16_t, KernelCounters> kernel;
   const TrackingTable* table = nullptr;
   const World* world = nullptr;
   const ServiceLedger* ledger = nullptr;
+  KernelCache* cache = nullptr;
 };
 
 // JSON text as described above.

@@ -11,8 +11,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <utility>
+
+#include "base/boot_time.h"
 
 namespace weir::engine {
 
@@ -29,18 +30,12 @@ struct Header {
   std::uint64_t ipv6Entries = 0;
   std::uint64_t slotBytes = 0;
   std::uint64_t seed = 0;
-  std::array<char, 40> boot{};  // the clock that entries are stamped with begins anew at boot
+  BootId boot{};  // the clock that entries are stamped with begins anew at boot
 };
 static_assert(sizeof(Header) <= kPage);
 
 Error failed(std::string_view what, const std::string& path) {
   return Error{fmt::format("cannot {} {}: {}", what, path, std::strerror(errno))};
-}
-
-std::array<char, 40> bootId() {
-  std::array<char, 40> id{};
-  std::ifstream("/proc/sys/kernel/random/boot_id").get(id.data(), id.size());
-  return id;
 }
 
 // Empty when the header fits `wanted` (its seed aside), else the difference in words.
