@@ -36,6 +36,7 @@ void logConnection(const AccessRecord& record, const AccessEnd& end) {
   add("SERVICE", record.service);
   add("GROUP", record.group);
   add("BACKEND", record.endpoint);
+  add("DECIDED_BY", std::string(record.decidedBy));
   add("ROUTE", record.tlsRoute);
   add("SNI", record.serverName);
   fields.emplace_back("START", timeAgo(end.duration));

@@ -22,6 +22,7 @@ struct AccessRecord {
   std::string endpoint;
   std::string tlsRoute;
   std::string serverName;
+  std::string_view decidedBy;  // the number of the rule that chose the backend, or closed
 };
 
 // How it ended.

@@ -5,21 +5,40 @@
 
 namespace weir::proxy {
 
-Backends::Choice Backends::acquire(const ServiceBalancer::Request& request) {
-  const std::lock_guard lock(mutex_);
-  const BackendPick pick = balancer_.pick(request);
-  Choice choice;
+namespace {
+
+Backends::Choice choiceOf(const BackendPick& pick) {
+  Backends::Choice choice;
+  choice.rule = pick.rule;
   if (!pick) {
     choice.reason = pick.reason;
     choice.detail = pick.detail;
     return choice;
   }
-  balancer_.opened(pick.slot, request.now);
   choice.slot = pick.slot;
   choice.address = pick.address;
   choice.group = pick.group->name;
   choice.endpoint = pick.endpoint->endpoint;
   return choice;
+}
+
+}  // namespace
+
+Backends::Choice Backends::acquire(const ServiceBalancer::Request& request) {
+  const std::lock_guard lock(mutex_);
+  const BackendPick pick = balancer_.pick(request);
+  if (pick) balancer_.opened(pick.slot, request.now);
+  return choiceOf(pick);
+}
+
+Backends::Choice Backends::preview(const ServiceBalancer::Request& request) {
+  const std::lock_guard lock(mutex_);
+  return choiceOf(balancer_.preview(request));
+}
+
+std::pair<std::string, std::string> Backends::nameOf(ProxySlot slot) const {
+  const std::lock_guard lock(mutex_);
+  return balancer_.nameOf(slot);
 }
 
 void Backends::release(ProxySlot slot, Time now) {
@@ -29,8 +48,10 @@ void Backends::release(ProxySlot slot, Time now) {
 
 void Backends::update(std::shared_ptr<const ProxyServiceSnapshot> snapshot, const ZoneOrder& order,
                       Time now) {
+  // What is made aside, and what is left over, must not hold connections up.
+  const auto prepared = balancer_.prepare(std::move(snapshot), order);
   const std::lock_guard lock(mutex_);
-  balancer_.update(std::move(snapshot), order, now);
+  balancer_.update(*prepared, now);
 }
 
 void Backends::report(const ProxyLoadReport& report, Time now) {

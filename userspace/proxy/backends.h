@@ -31,12 +31,17 @@ class Backends {
     std::string group, endpoint;
     CloseReason reason = CloseReason::none;
     std::string_view detail;
+    std::string_view rule;
     explicit operator bool() const noexcept { return reason == CloseReason::none; }
   };
   Choice acquire(const ServiceBalancer::Request&);
+  // What acquire() would say; nothing is counted and nobody's turn moves on.
+  Choice preview(const ServiceBalancer::Request&);
   void release(ProxySlot, Time now);
 
   const std::string& service() const noexcept { return service_; }
+  // Group and endpoint of a backend.
+  std::pair<std::string, std::string> nameOf(ProxySlot) const;
 
   // What the control thread does: takes the lock for short.
   void update(std::shared_ptr<const ProxyServiceSnapshot>, const ZoneOrder&, Time now);

@@ -16,8 +16,8 @@ namespace weir::proxy {
 namespace {
 
 constexpr int kEventsPerTurn = 256;
-// The loop wakes this often for its heartbeat and its timers.
-constexpr int kTickMs = static_cast<int>(Timers::kTick.count());
+// The loop wakes at least this often for its heartbeat.
+constexpr std::chrono::milliseconds kHeartbeat{500};
 
 }  // namespace
 
@@ -40,10 +40,18 @@ EventLoop::EventLoop(Fd epoll, Fd wake)
 }
 
 Status EventLoop::watch(int fd, std::uint32_t events, Handler& handler) {
+  return control(EPOLL_CTL_ADD, fd, events, handler);
+}
+
+Status EventLoop::rewatch(int fd, std::uint32_t events, Handler& handler) {
+  return control(EPOLL_CTL_MOD, fd, events, handler);
+}
+
+Status EventLoop::control(int operation, int fd, std::uint32_t events, Handler& handler) {
   epoll_event event{};
   event.events = events;
   event.data.ptr = &handler;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+  if (::epoll_ctl(epoll_.get(), operation, fd, &event) != 0)
     return Error{fmt::format("cannot watch a descriptor: {}", std::strerror(errno))};
   return success();
 }
@@ -66,7 +74,8 @@ void EventLoop::run() {
 
 void EventLoop::turn() {
   std::array<epoll_event, kEventsPerTurn> events;
-  const int timeout = workers_.empty() ? kTickMs : 0;
+  const int timeout =
+      workers_.empty() ? static_cast<int>(timers_.untilNext(now_, kHeartbeat).count()) : 0;
   const int count = ::epoll_wait(epoll_.get(), events.data(), kEventsPerTurn, timeout);
   now_ = bootTime();
   heartbeat_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);

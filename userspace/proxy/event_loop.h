@@ -50,6 +50,8 @@ class EventLoop {
 
   // `events` as in epoll_ctl(2). Fails when the kernel is out of memory or watches.
   Status watch(int fd, std::uint32_t events, Handler&);
+  // Other events of one that is watched.
+  Status rewatch(int fd, std::uint32_t events, Handler&);
   void unwatch(int fd) noexcept;
   void again(Worker&);
   void forget(Worker&);
@@ -72,6 +74,7 @@ class EventLoop {
 
  private:
   EventLoop(Fd epoll, Fd wake);
+  Status control(int operation, int fd, std::uint32_t events, Handler&);
   void turn();
   void runPosted();
 

@@ -2,6 +2,9 @@
 #include "proxy/flow.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -13,11 +16,31 @@ namespace {
 
 bool mustWait() noexcept { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
+void beforeSending(Peer& to) noexcept {
+  if (to.delay == Peer::Delay::none) return;
+  if (to.delay == Peer::Delay::possible) {
+    const int on = 1;
+    ::setsockopt(to.fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  to.delay = to.delay == Peer::Delay::notYet ? Peer::Delay::possible : Peer::Delay::none;
+}
+
 }  // namespace
 
-Flow::Result Flow::pump(Peer& from, Peer& to, FlowTools& tools) {
+void Peer::take(std::uint32_t events) noexcept {
+  const bool failed = (events & (EPOLLERR | EPOLLHUP)) != 0;
+  if ((events & EPOLLPRI) != 0) urgent = true;
+  if (failed || (events & (EPOLLIN | EPOLLPRI | EPOLLRDHUP)) != 0) readable = true;
+  if (failed || (events & (EPOLLPRI | EPOLLRDHUP)) != 0) ending = true;
+  if (failed || (events & EPOLLOUT) != 0) writable = true;
+  // A reset looks like an end, too; and at urgent bytes a read stops before the end.
+  finished = (events & EPOLLRDHUP) != 0 && (events & EPOLLERR) == 0 && !urgent;
+}
+
+Flow::Result Flow::pump(Peer& from, Peer& to, FlowTools& tools, bool last) {
   if (ended_) return Result::ended;
-  for (int turn = 0; turn < kTurns; ++turn) {
+  const std::uint64_t enough = bytes_ + 2 * kMostAtOnce;
+  for (int turn = 0; turn < kTurns && bytes_ < enough; ++turn) {
     if (!held_.empty()) {
       const Step step = send(to);
       if (step == Step::gone) return Result::broken;
@@ -31,7 +54,7 @@ Flow::Result Flow::pump(Peer& from, Peer& to, FlowTools& tools) {
     if (atEnd_) {
       drop(tools);
       if (from.gone) return Result::broken;
-      ::shutdown(to.fd.get(), SHUT_WR);
+      if (!last) ::shutdown(to.fd.get(), SHUT_WR);
       ended_ = true;
       return Result::ended;
     }
@@ -44,6 +67,7 @@ Flow::Result Flow::pump(Peer& from, Peer& to, FlowTools& tools) {
       return Result::broken;
     }
   }
+  if (pipe_ != nullptr && pipe_->held == 0) drop(tools);
   return Result::busy;
 }
 
@@ -57,7 +81,7 @@ void Flow::count(std::size_t bytes) noexcept {
 }
 
 Flow::Step Flow::send(Peer& to) {
-  const Step step = sendNow(to, held_.data() + sent_, held_.size() - sent_);
+  const Step step = sendNow(to, held_.data() + sent_, held_.size() - sent_, 0);
   if (step == Step::moved) {
     held_ = std::string();  // its memory goes, too
     sent_ = 0;
@@ -66,10 +90,11 @@ Flow::Step Flow::send(Peer& to) {
 }
 
 // moved: all of it is out. blocked: sent_ says how far it came.
-Flow::Step Flow::sendNow(Peer& to, const char* data, std::size_t size) {
+Flow::Step Flow::sendNow(Peer& to, const char* data, std::size_t size, int flags) {
   for (std::size_t done = 0; done < size;) {
     if (!to.writable) return Step::blocked;
-    const ssize_t length = ::send(to.fd.get(), data + done, size - done, MSG_NOSIGNAL);
+    beforeSending(to);
+    const ssize_t length = ::send(to.fd.get(), data + done, size - done, MSG_NOSIGNAL | flags);
     if (length >= 0) {
       const auto sent = static_cast<std::size_t>(length);
       done += sent;
@@ -103,15 +128,20 @@ Flow::Step Flow::nothingRead(ssize_t length, Peer& from) noexcept {
 }
 
 Flow::Step Flow::read(Peer& from, Peer& to, FlowTools& tools) {
-  if (bulk_) return splice(from, tools);
+  if (bulk_ && !from.urgent) return splice(from, tools);
   const ssize_t length = ::recv(from.fd.get(), tools.buffer.get(), FlowTools::kBuffer, 0);
   if (length <= 0) return nothingRead(length, from);
   const auto size = static_cast<std::size_t>(length);
-  // Less than asked for: the socket is empty (epoll(7)), unless its end is to be read yet.
-  if (size < FlowTools::kBuffer && !from.ending) from.readable = false;
+  // Less than asked for: the socket is empty (epoll(7)). Its end, if it has arrived, is all that is
+  // left then, and goes out in one packet with the last bytes; the shutdown or close that follows
+  // sends what MSG_MORE held back.
+  if (size < FlowTools::kBuffer) {
+    if (!from.ending) from.readable = false;
+    atEnd_ = from.finished;
+  }
   bulk_ = size >= kBulk;
   sent_ = 0;
-  const Step step = sendNow(to, tools.buffer.get(), size);
+  const Step step = sendNow(to, tools.buffer.get(), size, atEnd_ ? MSG_MORE : 0);
   if (step == Step::blocked) {
     held_.assign(tools.buffer.get() + sent_, size - sent_);
     sent_ = 0;
@@ -127,8 +157,12 @@ Flow::Step Flow::splice(Peer& from, FlowTools& tools) {
     return Step::moved;
   }
   const ssize_t length = ::splice(from.fd.get(), nullptr, pipe_->writeEnd.get(), nullptr,
-                                  PipePool::kPipeBytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-  if (length <= 0) return nothingRead(length, from);
+                                  kMostAtOnce, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+  if (length == 0) {  // the end, most likely; recv() knows for certain
+    bulk_ = false;
+    return Step::moved;
+  }
+  if (length < 0) return nothingRead(length, from);
   pipe_->held = static_cast<std::size_t>(length);
   if (pipe_->held < kNoBulk) bulk_ = false;
   return Step::moved;
@@ -137,6 +171,7 @@ Flow::Step Flow::splice(Peer& from, FlowTools& tools) {
 Flow::Step Flow::drainPipe(Peer& to) {
   while (pipe_->held > 0) {
     if (!to.writable) return Step::blocked;
+    beforeSending(to);
     const ssize_t length = ::splice(pipe_->readEnd.get(), nullptr, to.fd.get(), nullptr,
                                     pipe_->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     if (length > 0) {

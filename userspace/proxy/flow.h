@@ -23,8 +23,17 @@ struct Peer {
   Fd fd;
   bool readable = false;  // there may be something to read, or the end
   bool writable = false;
-  bool ending = false;  // the end has been announced: reading goes on until it is met
+  bool ending = false;    // something else than bytes is to come: reading goes on until it is met
+  bool finished = false;  // the sender's end has arrived, behind all of its bytes
+  bool urgent = false;  // has sent urgent bytes: reads end early at them, splice() never gets past
   bool gone = false;    // reset, or an error
+  // Bytes wait for earlier ones to be acknowledged (Nagle) unless told not to. The first ones never
+  // have to wait, so that a connection of one question needs no call for it.
+  enum class Delay : std::uint8_t { none, notYet, possible };
+  Delay delay = Delay::none;
+
+  // What the events of epoll_wait(2) say; they hold as of that call.
+  void take(std::uint32_t events) noexcept;
 };
 
 // What the flows of a thread share.
@@ -42,8 +51,10 @@ class Flow {
     ended,    // all has gone through, the receiver knows of the end
     broken,   // one of the peers is gone
   };
-  // As far as it goes without waiting, in at most kTurns rounds.
-  Result pump(Peer& from, Peer& to, FlowTools&);
+  // As far as it goes without waiting, in at most kTurns rounds and about kMostAtOnce bytes.
+  // `last`: the other direction has ended, so that both sockets are closed after this one's end,
+  // and the end needs no shutdown().
+  Result pump(Peer& from, Peer& to, FlowTools&, bool last);
 
   // To be sent before everything else; only before the first pump().
   void prepend(std::string bytes) { held_ = std::move(bytes); }
@@ -58,13 +69,16 @@ class Flow {
 
  private:
   static constexpr int kTurns = 16;
+  // Others get their turn after so much. Moved at once where the pipe takes it, since every system
+  // call has its price.
+  static constexpr std::size_t kMostAtOnce = 1'048'576;
   // From here on a read is worth a pipe.
   static constexpr std::size_t kBulk = FlowTools::kBuffer;
   static constexpr std::size_t kNoBulk = 8'192;
 
   enum class Step : std::uint8_t { moved, blocked, gone };
   Step send(Peer& to);
-  Step sendNow(Peer& to, const char* data, std::size_t size);
+  Step sendNow(Peer& to, const char* data, std::size_t size, int flags);
   Step drainPipe(Peer& to);
   Step read(Peer& from, Peer& to, FlowTools&);
   Step splice(Peer& from, FlowTools&);

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "proxy/socket_address.h"
+
 namespace weir::proxy {
 
 namespace {
@@ -115,6 +117,26 @@ Result<std::optional<ListeningSockets>> takeOver(const std::filesystem::path& ru
     auto& sockets = taken[{*parsed, front.value("port", std::uint16_t{0})}];
     std::ranges::move(received->sockets, std::back_inserter(sockets));
   }
+}
+
+ListeningSockets fromStore(std::vector<Fd> stored) {
+  ListeningSockets sockets;
+  for (Fd& fd : stored) {
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    sockaddr_storage at{};
+    socklen_t atSize = sizeof at;
+    if (::getsockopt(fd.get(), SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0 ||
+        ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&at), &atSize) != 0 ||
+        (at.ss_family != AF_INET && at.ss_family != AF_INET6))
+      continue;
+    sockets[fromKernel(at)].push_back(std::make_shared<const Fd>(std::move(fd)));
+  }
+  return sockets;
+}
+
+std::string storeName(const SocketAddress& front) {
+  return fmt::format("{} {}", front.address.toString(), front.port);
 }
 
 Result<HandoverServer> HandoverServer::listen(const std::filesystem::path& runDir) {

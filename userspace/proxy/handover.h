@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/fd.h"
@@ -19,9 +20,14 @@ namespace weir::proxy {
 
 using ListeningSockets = std::map<SocketAddress, std::vector<std::shared_ptr<const Fd>>>;
 
-// The successor's side: all sockets of the proxy that runs now, which stops accepting. nullopt: none
-// runs. Waits a few seconds at most.
+// The successor's side: all sockets of the proxy that runs now, which stops accepting. nullopt:
+// none runs. Waits a few seconds at most.
 Result<std::optional<ListeningSockets>> takeOver(const std::filesystem::path& runDir);
+
+// Those that systemd kept of a predecessor that is gone. What is no listening socket is closed.
+ListeningSockets fromStore(std::vector<Fd> stored);
+// Under which systemd keeps the sockets of a front.
+std::string storeName(const SocketAddress& front);
 
 // The predecessor's side: waits for a successor.
 class HandoverServer {

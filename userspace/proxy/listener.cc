@@ -38,45 +38,65 @@ Result<Fd> listenAt(const SocketAddress& address) {
   return fd;
 }
 
-Listener::Listener(EventLoop& loop, ThreadCounters& counters, std::shared_ptr<const Fd> socket,
-                   Accepted accepted)
+Listener::Listener(EventLoop& loop, ThreadCounters& counters, const Admission& admission,
+                   std::shared_ptr<const Fd> socket, Accepted accepted)
     : loop_(loop),
       counters_(counters),
+      admission_(admission),
       socket_(std::move(socket)),
       accepted_(std::move(accepted)) {}
 
-Listener::~Listener() { loop_.unwatch(socket_->get()); }
+Listener::~Listener() { stopWatching(); }
 
-Status Listener::start() { return loop_.watch(socket_->get(), EPOLLIN, *this); }
+void Listener::start() {
+  const Status watched = loop_.watch(socket_->get(), EPOLLIN, *this);
+  watched_ = watched.ok();
+  if (const bool couldNot = std::exchange(couldNotWatch_, !watched_); couldNot && watched_)
+    recovered();
+  if (!watched_) pause(watched.error().message);
+}
+
+void Listener::stopWatching() noexcept {
+  if (std::exchange(watched_, false)) loop_.unwatch(socket_->get());
+}
 
 void Listener::onEvents(std::uint32_t) {
   for (int i = 0; i < kMostInATurn; ++i) {
+    if (!admission_.hasRoom()) return pause("as many connections as there are descriptors for");
     sockaddr_storage from{};
     socklen_t size = sizeof from;
     Fd client(::accept4(socket_->get(), reinterpret_cast<sockaddr*>(&from), &size,
                         SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client) {
       counters_.accepted.add(1);
-      setConnectionOptions(client);
+      if (shortSince_) recovered();
       accepted_(std::move(client), fromKernel(from));
       continue;
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
-    if (isShortage(errno)) return pause(errno);
+    if (isShortage(errno)) return pause(std::strerror(errno));
     counters_.acceptErrors.add(1);  // of one client that is gone again: the next may be fine
   }
 }
 
-void Listener::pause(int error) {
+// Clients wait in the socket's queue meanwhile, and nobody asks for them in a circle.
+void Listener::pause(std::string_view reason) {
   counters_.acceptPaused.add(1);
-  log::error("no room for new connections; those that exist go on",
-             {{"REASON", std::strerror(error)}});
-  loop_.unwatch(socket_->get());
+  if (!shortSince_) {
+    shortSince_ = loop_.now();
+    log::error("no room for new connections; those that exist go on",
+               {{"REASON", std::string(reason)}});
+  }
+  stopWatching();
   loop_.timers().set(*this, loop_.now() + kPause);
 }
 
-void Listener::onTime(Time now) {
-  if (!start().ok()) loop_.timers().set(*this, now + kPause);
+void Listener::recovered() {
+  const auto since = *std::exchange(shortSince_, std::nullopt);
+  log::info("there is room for new connections again",
+            {{"AFTER_MS", std::to_string((loop_.now() - since).count())}});
 }
+
+void Listener::onTime(Time) { start(); }
 
 }  // namespace weir::proxy

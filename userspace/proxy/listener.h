@@ -3,8 +3,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "base/fd.h"
+#include "proxy/admission.h"
 #include "proxy/counters.h"
 #include "proxy/event_loop.h"
 #include "weir/proxy_header.h"
@@ -17,15 +20,16 @@ namespace weir::proxy {
 // address is there (IP_FREEBIND).
 Result<Fd> listenAt(const SocketAddress&);
 
-// One thread's listening socket: accepts as long as there is room in the process (X5.6).
+// One thread's listening socket: accepts as long as there is room in the process (X5.6). Whatever
+// keeps it from that, it tries again by itself.
 class Listener final : private EventLoop::Handler, private Timer {
  public:
   using Accepted = std::function<void(Fd client, const SocketAddress& from)>;
 
   // The socket may be shared with other processes; closing the listener ends only this one's part.
-  Listener(EventLoop&, ThreadCounters&, std::shared_ptr<const Fd>, Accepted);
+  Listener(EventLoop&, ThreadCounters&, const Admission&, std::shared_ptr<const Fd>, Accepted);
   ~Listener();
-  Status start();
+  void start();
 
  private:
   // Accepting stops for so long when there is no room.
@@ -34,12 +38,18 @@ class Listener final : private EventLoop::Handler, private Timer {
 
   void onEvents(std::uint32_t) override;
   void onTime(Time) override;
-  void pause(int error);
+  void stopWatching() noexcept;
+  void pause(std::string_view reason);
+  void recovered();
 
   EventLoop& loop_;
   ThreadCounters& counters_;
+  const Admission& admission_;
   std::shared_ptr<const Fd> socket_;
   Accepted accepted_;
+  bool watched_ = false;
+  bool couldNotWatch_ = false;
+  std::optional<Time> shortSince_;  // no client has been accepted since for want of room
 };
 
 }  // namespace weir::proxy

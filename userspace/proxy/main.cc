@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <sys/resource.h>
-
 #include <chrono>
 #include <csignal>
 #include <thread>
 #include <variant>
 
+#include "base/background_log.h"
 #include "base/daemon_options.h"
+#include "base/fd_store.h"
+#include "base/file_limit.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "proxy/proxy.h"
@@ -20,20 +21,12 @@ constexpr DaemonUsage kUsage{
     .purpose =
         "Carries the connections of proxy services as weir-manager tells it to. Started\n"
         "while another one runs, it takes its listening sockets over.\n",
-    .runDir = "sockets, locks",
+    .runDir = "sockets, locks, last snapshot",
 };
 
 int refuse(const Error& error) {
   log::error("cannot start", {{"REASON", error.message}});
   return 1;
-}
-
-// Every connection costs two descriptors; the limit that counts is the hard one.
-void raiseDescriptorLimit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // A predecessor that has just handed over gives the lock up in a moment.
@@ -55,11 +48,13 @@ int main(int argc, char* argv[]) {
   log::setup("weir-proxy", options.logLevel.value_or(log::Level::info), options.logFormat);
 
   // Signals become input of the control thread, before there is another thread.
-  auto signals = Signals::block({SIGTERM, SIGINT});
+  auto signals = Signals::block({SIGTERM, SIGINT, SIGUSR1});
   if (!signals) return refuse(signals.error());
-  raiseDescriptorLimit();
+  raiseFileLimit();
+  const log::BackgroundWriter writer;
 
-  // In the place of the one that runs, if there is one.
+  // In the place of the one that runs, if there is one, or of one that is gone.
+  auto stored = proxy::fromStore(fd_store::takeStored());
   auto inherited = proxy::takeOver(options.runDir);
   if (!inherited) return refuse(inherited.error());
   auto lock = acquireLock(options, inherited->has_value());
@@ -69,7 +64,7 @@ int main(int argc, char* argv[]) {
 
   // Hear the manager, carry connections, until told to stop.
   proxy::Proxy proxy(options, std::move(*signals), std::move(*lock), std::move(*handover),
-                     std::move(*inherited).value_or(proxy::ListeningSockets{}));
+                     std::move(*inherited).value_or(std::move(stored)));
   if (const Status status = proxy.run(); !status) return refuse(status.error());
   return 0;
 }

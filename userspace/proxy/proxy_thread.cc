@@ -4,29 +4,40 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
-#include "base/log.h"
+#include <system_error>
 
 namespace weir::proxy {
 
 Result<std::unique_ptr<ProxyThread>> ProxyThread::start(unsigned number,
                                                         const Published<ProxyWorld>& world,
-                                                        BackendsDirectory& backends) {
+                                                        BackendsDirectory& backends,
+                                                        Admission& admission) {
   auto loop = EventLoop::open();
   if (!loop.ok()) return loop.error();
-  std::unique_ptr<ProxyThread> made(new ProxyThread(std::move(*loop), world, backends));
-  made->thread_ = std::thread([thread = made.get()] { thread->loop_->run(); });
+  std::unique_ptr<ProxyThread> made(new ProxyThread(std::move(*loop), world, backends, admission));
+  try {
+    made->thread_ = std::thread([thread = made.get()] { thread->loop_->run(); });
+  } catch (const std::system_error& failed) {
+    return Error{fmt::format("cannot start a thread: {}", failed.what())};
+  }
+  admission.add(made->counters_);
   ::pthread_setname_np(made->thread_.native_handle(), fmt::format("proxy-{}", number).c_str());
   return made;
 }
 
 ProxyThread::ProxyThread(std::unique_ptr<EventLoop> loop, const Published<ProxyWorld>& world,
-                         BackendsDirectory& backends)
-    : loop_(std::move(loop)), world_(world), context_{*loop_, backends, counters_} {}
+                         BackendsDirectory& backends, const Admission& admission)
+    : loop_(std::move(loop)),
+      admission_(admission),
+      world_(world),
+      context_{*loop_, backends, counters_, world_} {
+  context_.tools.pipes.setMost(admission.pipesPerThread());
+}
 
 ProxyThread::~ProxyThread() {
   loop_->post([this] { closeAll(); });
   loop_->stop();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void ProxyThread::closeAll() {
@@ -37,13 +48,12 @@ void ProxyThread::closeAll() {
 
 void ProxyThread::listen(const SocketAddress& front, std::shared_ptr<const Fd> socket) {
   loop_->post([this, front, socket = std::move(socket)]() mutable {
-    auto listener = std::make_unique<Listener>(*loop_, counters_, std::move(socket),
+    auto listener = std::make_unique<Listener>(*loop_, counters_, admission_, std::move(socket),
                                                [this, front](Fd client, const SocketAddress& from) {
                                                  accept(front, std::move(client), from);
                                                });
-    if (const Status started = listener->start(); !started.ok())
-      log::error("cannot accept connections", {{"REASON", started.error().message}});
-    listeners_[front] = std::move(listener);
+    listener->start();
+    listeners_.emplace(front, std::move(listener));
   });
 }
 
@@ -62,6 +72,11 @@ void ProxyThread::closeExpired(std::shared_ptr<Backends> backends, std::vector<P
       if (session.usesAny(*backends, slots)) over.push_back(&session);
     for (Session* session : over) session->close(CloseReason::connectionTimeout, "drain_timeout");
   });
+}
+
+void ProxyThread::ask(std::shared_ptr<ConnectionsQuestion> question) {
+  loop_->post(
+      [this, question = std::move(question)] { question->hear(context_.sessions, loop_->now()); });
 }
 
 void ProxyThread::accept(const SocketAddress& front, Fd client, const SocketAddress& from) {

@@ -8,6 +8,7 @@
 
 #include "base/published.h"
 #include "proxy/listener.h"
+#include "proxy/questions.h"
 #include "proxy/session.h"
 
 namespace weir::proxy {
@@ -17,7 +18,7 @@ namespace weir::proxy {
 class ProxyThread {
  public:
   static Result<std::unique_ptr<ProxyThread>> start(unsigned number, const Published<ProxyWorld>&,
-                                                    BackendsDirectory&);
+                                                    BackendsDirectory&, Admission&);
   ~ProxyThread();  // closes what is still open
 
   void listen(const SocketAddress&, std::shared_ptr<const Fd>);
@@ -26,19 +27,25 @@ class ProxyThread {
   // X5.4: closes the connections to these backends.
   void closeExpired(std::shared_ptr<Backends>, std::vector<ProxySlot>);
 
+  // Has its part of the question answered.
+  void ask(std::shared_ptr<ConnectionsQuestion>);
+
   const ThreadCounters& counters() const noexcept { return counters_; }
   Time heartbeat() const noexcept { return loop_->heartbeat(); }
 
  private:
-  ProxyThread(std::unique_ptr<EventLoop>, const Published<ProxyWorld>&, BackendsDirectory&);
+  ProxyThread(std::unique_ptr<EventLoop>, const Published<ProxyWorld>&, BackendsDirectory&,
+              const Admission&);
   void accept(const SocketAddress& front, Fd client, const SocketAddress& from);
   void closeAll();
 
   std::unique_ptr<EventLoop> loop_;
   ThreadCounters counters_;
+  const Admission& admission_;
   PublishedView<ProxyWorld> world_;
   SessionContext context_;
-  std::map<SocketAddress, std::unique_ptr<Listener>> listeners_;
+  // More than one of an address where a predecessor had more threads.
+  std::multimap<SocketAddress, std::unique_ptr<Listener>> listeners_;
   std::thread thread_;
 };
 

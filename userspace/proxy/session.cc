@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "proxy/session.h"
 
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <tuple>
 
 #include "proxy/access_log.h"
 #include "proxy/socket_address.h"
+#include "weir/postgres_request.h"
 
 namespace weir::proxy {
 
 namespace {
 
-constexpr std::uint32_t kEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-
-// Closing it from now on sends a reset.
-void resetAtClose(const Fd& socket) noexcept {
-  const linger now{1, 0};
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
-}
-
-int unsentBytes(const Fd& socket) noexcept {
-  int bytes = 0;
-  return ::ioctl(socket.get(), SIOCOUTQ, &bytes) == 0 ? bytes : 0;
-}
+constexpr std::uint32_t kBytes = EPOLLIN | EPOLLPRI;
+constexpr std::uint32_t kAlways = EPOLLRDHUP | EPOLLET;
 
 bool isTrusted(const TargetTcpProxy& proxy, Address source) {
   return std::ranges::any_of(proxy.acceptProxyFrom,
@@ -37,31 +27,24 @@ bool isTrusted(const TargetTcpProxy& proxy, Address source) {
 
 }  // namespace
 
-struct Session::Facts : AccessRecord {};
-
 void Session::begin(SessionContext& context, Fd client, ProxyConnection connection,
                     std::shared_ptr<const ProxyWorld> world, const ProxyWorld::Front& front) {
   auto* const session =
       new Session(context, std::move(client), connection, std::move(world), front);
-  if (Status watched =
-          context.loop.watch(session->client_.peer.fd.get(), kEvents, session->client_);
-      !watched.ok()) {
-    session->close(CloseReason::proxyInternalError, "no_memory");
-    return;
-  }
   Opening& opening = *session->opening_;
   if (isTrusted(*front.proxy, connection.client.address)) opening.header.emplace();
   if (front.needsHello()) opening.hello.emplace();
-  if (opening.header || opening.hello) {
-    session->deadline_ = context.loop.now() + opening.world->node().settings.clientHelloTimeout;
-    context.loop.timers().set(*session, session->deadline_);
-    return;  // the first event brings the first bytes
-  }
-  // Who came and went already costs no backend a connection.
-  char byte = 0;
-  if (::recv(session->client_.peer.fd.get(), &byte, 1, MSG_PEEK) == 0)
-    return session->clientEndedGreeting();
-  session->route();
+  // What has come with the connection is read at once. Who was reset already costs no backend a
+  // connection.
+  const bool needsMore = !session->readGreeting() && (opening.header || opening.hello);
+  if (session->phase_ == Phase::over) return;
+  Side& side = session->client_;
+  // Only now, and without EPOLLOUT, which is true anyway: so this alone wakes nobody up.
+  if (!context.loop.watch(side.peer.fd.get(), side.wanted(), side).ok())
+    return session->close(CloseReason::proxyInternalError, "no_memory");
+  if (!needsMore) return session->route();
+  session->deadline_ = context.loop.now() + opening.world->node().settings.clientHelloTimeout;
+  context.loop.timers().set(*session, session->deadline_);
 }
 
 Session::Session(SessionContext& context, Fd client, ProxyConnection connection,
@@ -74,6 +57,7 @@ Session::Session(SessionContext& context, Fd client, ProxyConnection connection,
   client_.session = this;
   backend_.session = this;
   client_.peer.fd = std::move(client);
+  client_.peer.readable = client_.peer.writable = true;
   opening_->world = std::move(world);
   opening_->front = &front;
   context_.sessions.push_back(*this);
@@ -86,82 +70,64 @@ bool Session::usesAny(const Backends& backends, const std::vector<ProxySlot>& sl
   return backends_.get() == &backends && slot_ && std::ranges::find(slots, *slot_) != slots.end();
 }
 
-void Session::Side::onEvents(std::uint32_t events) {
-  const bool failed = (events & (EPOLLERR | EPOLLHUP)) != 0;
-  if (failed || (events & (EPOLLIN | EPOLLRDHUP)) != 0) peer.readable = true;
-  if (failed || (events & EPOLLRDHUP) != 0) peer.ending = true;
-  if (failed || (events & EPOLLOUT) != 0) peer.writable = true;
-  session->onEvents(*this);
-}
-
-void Session::onEvents(Side& side) {
+Session::Seen Session::seen() const {
+  Seen seen{connection_, "", "", "", up_.bytes(), down_.bytes(), started_, lastMoved_};
+  if (backends_ != nullptr) seen.service = backends_->service();
+  if (slot_) std::tie(seen.group, seen.backend) = backends_->nameOf(*slot_);
   switch (phase_) {
     case Phase::greeting:
-      readGreeting();
+    case Phase::connecting:
+    case Phase::agreeing:
+      break;
+    case Phase::relaying:
+      seen.state = Seen::State::established;
+      break;
+    case Phase::resetting:
+    case Phase::over:
+      seen.state = Seen::State::closing;
+      break;
+  }
+  return seen;
+}
+
+std::uint32_t Session::Side::wanted() const noexcept {
+  return kAlways | (hearsOfBytes ? kBytes : 0u) | (hearsOfRoom ? EPOLLOUT : 0u);
+}
+
+void Session::Side::onEvents(std::uint32_t events) {
+  peer.take(events);
+  session->onEvents(*this, events);
+}
+
+void Session::onEvents(Side& side, std::uint32_t events) {
+  const auto wasReset = [&] { return (events & EPOLLERR) != 0 && socketError(side.peer.fd) != 0; };
+  switch (phase_) {
+    case Phase::greeting:
+      if (readGreeting()) route();
       break;
     case Phase::connecting:
+    case Phase::agreeing:
       // Of the client only its reset matters now; what it sends waits in its socket.
       if (&side == &backend_)
-        onConnected();
-      else if (socketError(client_.peer.fd) != 0)
+        phase_ == Phase::connecting ? onConnected(events) : hearAgreement();
+      else if (wasReset())
         close(CloseReason::connectionTerminated, "client_reset");
       break;
     case Phase::relaying:
+      // Nothing is read any more of a side that has ended, which would tell of a reset.
+      if ((&side == &client_ ? up_ : down_).hasEnded() && wasReset()) side.peer.gone = true;
       pump();
       break;
     case Phase::resetting:
+      if (&side == &survivor() && wasReset())
+        close(CloseReason::connectionTerminated, "reset_by_both");
+      break;
     case Phase::over:
       break;
   }
 }
 
-// --- greeting ---
-
-void Session::readGreeting() {
-  Peer& client = client_.peer;
-  while (phase_ == Phase::greeting && client.readable) {
-    const ssize_t length =
-        ::recv(client.fd.get(), context_.tools.buffer.get(), FlowTools::kBuffer, 0);
-    if (length < 0) {
-      if (errno == EINTR) continue;
-      client.readable = false;
-      if (errno != EAGAIN && errno != EWOULDBLOCK)
-        close(CloseReason::connectionTerminated, "client_reset");
-      return;
-    }
-    if (length == 0) return clientEndedGreeting();
-    if (takeGreeting({context_.tools.buffer.get(), static_cast<std::size_t>(length)}))
-      return route();
-  }
-}
-
-// True: everything that is needed has come.
-bool Session::takeGreeting(std::string_view bytes) {
-  const auto span = [](std::string_view text) {
-    return std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-  };
-  Opening& opening = *opening_;
-  if (opening.header && opening.header->progress() == ProxyHeaderParser::Progress::needsMore) {
-    bytes.remove_prefix(opening.header->feed(span(bytes)));
-    if (opening.header->progress() == ProxyHeaderParser::Progress::refused) {
-      close(CloseReason::connectionTerminated, "invalid_proxy_header");
-      return false;
-    }
-    if (opening.header->progress() == ProxyHeaderParser::Progress::needsMore) return false;
-    if (const auto& ends = opening.header->header().ends) connection_.client = ends->client;
-  }
-  opening.bytes += bytes;
-  if (!opening.hello) return true;
-  return opening.hello->feed(span(bytes)) != ClientHelloParser::Progress::needsMore;
-}
-
-void Session::clientEndedGreeting() {
-  const bool saidSomething = !opening_->bytes.empty();
-  if (saidSomething && opening_->hello)
-    close(CloseReason::tlsProtocolError, toString(HelloProblem::malformed));
-  else
-    close(CloseReason::connectionTerminated, "client_disconnected_before_any_response");
-}
+// --- connecting ---
 
 void Session::route() {
   unset();
@@ -170,6 +136,7 @@ void Session::route() {
   const ProxyRoute route =
       opening.world->route(*opening.front, hello ? &*hello : nullptr, connection_);
   opening.tlsRoute = route.tlsRoute;
+  opening.choice.rule = route.rule;
   if (!route) return close(route.reason, route.detail);
   opening.service = opening.world->service(route.service->name);
   idleTimeout_ = route.idleTimeout;
@@ -178,8 +145,6 @@ void Session::route() {
     return close(CloseReason::destinationUnavailable, close_detail::kDestinationNotFound);
   connect();
 }
-
-// --- connecting ---
 
 void Session::connect() {
   phase_ = Phase::connecting;
@@ -202,13 +167,18 @@ void Session::connect() {
 bool Session::beginConnect(const Backends::Choice& choice) {
   context_.counters.connects.add(1);
   const ProxySettings& settings = opening_->world->node().settings;
-  auto socket = connectTo(choice.address, settings.sourceAddresses, context_.nextSource++);
+  const bool speaks = !opening_->bytes.empty() || opening_->postgres ||
+                      opening_->front->proxy->proxyHeader != TargetTcpProxy::ProxyHeader::none;
+  auto socket = connectTo(choice.address, settings, context_.nextSource++,
+                          speaks ? WhenUp::speaks : WhenUp::listens);
   backend_.peer = {};
   if (socket.error == 0) {
     backend_.peer.fd = std::move(socket.fd);
+    backend_.peer.delay = Peer::Delay::notYet;
+    backend_.hearsOfRoom = true;
     deadline_ = context_.loop.now() + opening_->service->connectTimeout;
     context_.loop.timers().set(*this, deadline_);
-    if (context_.loop.watch(backend_.peer.fd.get(), kEvents, backend_).ok()) return true;
+    if (context_.loop.watch(backend_.peer.fd.get(), backend_.wanted(), backend_).ok()) return true;
     socket.error = ENOMEM;
   }
   if (isShortage(socket.error)) {
@@ -226,8 +196,8 @@ void Session::giveBackBackend() {
   backend_.peer = {};
 }
 
-void Session::onConnected() {
-  if (const int error = socketError(backend_.peer.fd); error != 0) {
+void Session::onConnected(std::uint32_t events) {
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0 && socketError(backend_.peer.fd) != 0) {
     unset();
     giveBackBackend();
     return connect();
@@ -247,19 +217,49 @@ void Session::onConnected() {
       first = writeProxyV2(ends, opening.hello ? opening.hello->serverName() : std::string_view());
       break;
   }
-  up_.prepend(first + opening.bytes);
+  if (opening.postgres) return askForTls(std::move(first));
+  relay(std::move(first));
+}
+
+void Session::askForTls(std::string first) {
+  first += kPostgresTlsRequest;
+  const auto size = static_cast<ssize_t>(first.size());
+  if (::send(backend_.peer.fd.get(), first.data(), first.size(), MSG_NOSIGNAL) != size) {
+    giveBackBackend();
+    return connect();
+  }
+  phase_ = Phase::agreeing;
+  deadline_ = context_.loop.now() + opening_->service->connectTimeout;
+  context_.loop.timers().set(*this, deadline_);
+  hearAgreement();
+}
+
+void Session::hearAgreement() {
+  char answer = 0;
+  const ssize_t length = ::recv(backend_.peer.fd.get(), &answer, 1, 0);
+  if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+  unset();
+  if (length == 1 && answer == 'S') return relay("");
+  giveBackBackend();  // it does not speak TLS, or not now
+  connect();
+}
+
+// From now on bytes flow; `first` goes to the backend before the client's.
+void Session::relay(std::string first) {
+  Opening& opening = *opening_;
+  up_.prepend(first.empty() ? std::move(opening.bytes) : first + opening.bytes);
   if (isSampled(*opening.service)) {
-    facts_ = std::make_unique<Facts>();
-    static_cast<AccessRecord&>(*facts_) = {
+    facts_ = std::make_unique<AccessRecord>();
+    *facts_ = {
         opening.front->rule->rule, opening.service->name,
         opening.choice.group,      opening.choice.endpoint,
-        opening.tlsRoute,          opening.hello ? opening.hello->serverName() : std::string()};
+        opening.tlsRoute,          opening.hello ? opening.hello->serverName() : std::string(),
+        opening.choice.rule};
   }
   opening_.reset();
   phase_ = Phase::relaying;
-  lastMoved_ = context_.loop.now();
-  client_.peer.readable = true;  // whatever came meanwhile
-  armIdle(lastMoved_);
+  setIdleDeadline(context_.loop.now());
+  armIdle();
   pump();
 }
 
@@ -268,15 +268,17 @@ void Session::onConnected() {
 void Session::pump() {
   Peer& client = client_.peer;
   Peer& backend = backend_.peer;
-  const bool halfClosed = up_.hasEnded() || down_.hasEnded();
   const std::uint64_t upBefore = up_.bytes(), downBefore = down_.bytes();
   using Result = Flow::Result;
-  Result up = backend.gone ? Result::broken : up_.pump(client, backend, context_.tools);
-  Result down = client.gone ? Result::broken : down_.pump(backend, client, context_.tools);
+  Result up =
+      backend.gone ? Result::broken : up_.pump(client, backend, context_.tools, down_.hasEnded());
+  Result down =
+      client.gone ? Result::broken : down_.pump(backend, client, context_.tools, up_.hasEnded());
   if (backend.gone) up = Result::broken;
   context_.counters.bytesUp.add(up_.bytes() - upBefore);
   context_.counters.bytesDown.add(down_.bytes() - downBefore);
-  if (up_.moved() | down_.moved()) lastMoved_ = context_.loop.now();
+  const bool upMoved = up_.moved(), downMoved = down_.moved();  // each forgets when asked
+  if (upMoved || downMoved) lastMoved_ = context_.loop.now();
 
   if (client.gone || backend.gone) {
     // What the side that is gone had sent before still goes to the other.
@@ -286,40 +288,47 @@ void Session::pump() {
     from.readable = true;
     Result last = client.gone ? up : down;
     if (!to.gone && last != Result::broken && last != Result::ended)
-      last = rest.pump(from, to, context_.tools);
+      last = rest.pump(from, to, context_.tools, false);
     if (to.gone) return close(CloseReason::connectionTerminated, "reset_by_both");
     if (last == Result::busy) return context_.loop.again(*this);
-    if (last == Result::waiting && rest.holdsBytes()) return;
+    if (last == Result::waiting && rest.holdsBytes())
+      return hearOfRoom(client.gone ? backend_ : client_);
     return passReset(to);
   }
   if (up == Result::ended && down == Result::ended) return close(CloseReason::none, "");
   if (up == Result::busy || down == Result::busy) context_.loop.again(*this);
-  if (!halfClosed && (up == Result::ended || down == Result::ended)) armIdle(lastMoved_);
+  hearOfRoom(client_);
+  hearOfBytes(client_, up_);
+  hearOfBytes(backend_, down_);
 }
 
-void Session::passReset(Peer& survivor) {
-  phase_ = Phase::resetting;
-  resetClient_ = &survivor == &client_.peer;
-  context_.loop.forget(*this);
-  deadline_ = context_.loop.now() + kResetPatience;
-  tryReset();
+// Only a side that was full once is worth a call.
+void Session::hearOfRoom(Side& side) {
+  if (side.peer.writable || side.hearsOfRoom) return;
+  side.hearsOfRoom = true;
+  rewatch(side);
 }
 
-void Session::tryReset() {
-  Peer& survivor = resetClient_ ? client_.peer : backend_.peer;
-  if (unsentBytes(survivor.fd) > 0 && context_.loop.now() < deadline_)
-    return context_.loop.timers().set(*this, context_.loop.now() + Timers::kTick);
-  resetAtClose(survivor.fd);
-  close(CloseReason::connectionTerminated, resetClient_ ? "backend_reset" : "client_reset");
+// Where a sender has more than the receiver takes, even more is no news, and would wake the thread
+// with every packet. Its socket is heard again when it has been read empty.
+void Session::hearOfBytes(Side& side, const Flow& itsBytes) {
+  if (phase_ == Phase::over || side.hearsOfBytes == !side.peer.readable) return;
+  if (side.hearsOfBytes && !itsBytes.holdsBytes()) return;  // it will be read on at once
+  side.hearsOfBytes = !side.hearsOfBytes;
+  rewatch(side);
 }
 
-void Session::armIdle(Time from) {
-  const bool halfClosed = up_.hasEnded() || down_.hasEnded();
-  if (idleTimeout_.count() == 0 && !halfClosed) return;
-  std::chrono::seconds limit = idleTimeout_.count() == 0 ? kHalfClosedLimit : idleTimeout_;
-  if (halfClosed) limit = std::min(limit, kHalfClosedLimit);
-  deadline_ = from + limit;
-  context_.loop.timers().set(*this, deadline_);
+// Tells at once of what is there already.
+void Session::rewatch(Side& side) {
+  if (!context_.loop.rewatch(side.peer.fd.get(), side.wanted(), side).ok())
+    close(CloseReason::proxyInternalError, "no_memory");
+}
+
+// The client's socket has its options from the listening one.
+void Session::guard() {
+  guarded_ = true;
+  setConnectionOptions(backend_.peer.fd, context_.world.refresh().node().settings);
+  backend_.peer.delay = Peer::Delay::none;
 }
 
 void Session::onTime(Time now) {
@@ -328,53 +337,17 @@ void Session::onTime(Time now) {
       return close(CloseReason::connectionTimeout,
                    opening_->hello ? "client_hello_timeout" : "proxy_header_timeout");
     case Phase::connecting:
+    case Phase::agreeing:
       giveBackBackend();
       return connect();
     case Phase::relaying:
-      armIdle(lastMoved_);
-      if (deadline_ <= now) close(CloseReason::connectionTimeout, "idle_timeout");
-      return;
+      if (!guarded_) guard();
+      return whenQuiet(now);
     case Phase::resetting:
       return tryReset();
     case Phase::over:
       return;
   }
-}
-
-// --- the end ---
-
-void Session::close(CloseReason reason, std::string_view detail) {
-  if (phase_ == Phase::over) return;
-  phase_ = Phase::over;
-  unset();
-  context_.loop.forget(*this);
-  if (slot_) backends_->release(*slot_, context_.loop.now());
-  writeLog(reason, detail);
-  up_.drop(context_.tools);
-  down_.drop(context_.tools);
-  client_.peer.fd.reset();
-  backend_.peer.fd.reset();
-  context_.counters.closed[static_cast<std::size_t>(reason)].add(1);
-  context_.counters.open.fetch_sub(1, std::memory_order_relaxed);
-  context_.sessions.erase(context_.sessions.iterator_to(*this));
-  // Events of this turn may still name it.
-  context_.loop.bury([this] { delete this; });
-}
-
-void Session::writeLog(CloseReason reason, std::string_view detail) {
-  // X7.1: what found no backend is told in any case.
-  std::optional<AccessRecord> unserved;
-  if (facts_ == nullptr && opening_ != nullptr)
-    unserved = {opening_->front->rule->rule,
-                opening_->service ? opening_->service->name : std::string(),
-                "",
-                "",
-                opening_->tlsRoute,
-                opening_->hello ? opening_->hello->serverName() : std::string()};
-  if (facts_ == nullptr && !unserved) return;
-  const AccessRecord& record = facts_ != nullptr ? *facts_ : *unserved;
-  logConnection(record, {connection_, context_.loop.now() - started_, up_.bytes(), down_.bytes(),
-                         reason, detail});
 }
 
 }  // namespace weir::proxy

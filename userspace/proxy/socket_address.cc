@@ -15,11 +15,6 @@ namespace weir::proxy {
 
 namespace {
 
-constexpr std::chrono::seconds kKeepaliveIdle{60};
-constexpr std::chrono::seconds kKeepaliveInterval{10};
-constexpr int kKeepaliveProbes = 6;
-constexpr std::chrono::milliseconds kUserTimeout{120'000};
-
 template <class T>
 void set(const Fd& fd, int level, int option, T value) noexcept {
   ::setsockopt(fd.get(), level, option, &value, sizeof value);
@@ -60,13 +55,18 @@ SocketAddress fromKernel(const sockaddr_storage& storage) noexcept {
   return {Address::ipv6(word(0), word(8)), ntohs(in.sin6_port)};
 }
 
-void setConnectionOptions(const Fd& fd) noexcept {
+void setConnectionOptions(const Fd& fd, const ProxySettings& settings) noexcept {
+  const auto seconds = [](std::chrono::seconds time) { return static_cast<int>(time.count()); };
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, static_cast<int>(kKeepaliveIdle.count()));
-  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, static_cast<int>(kKeepaliveInterval.count()));
-  set(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
-  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<unsigned>(kUserTimeout.count()));
+  set(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+  set(fd, SOL_SOCKET, SO_KEEPALIVE, settings.keepaliveIdle.count() != 0 ? 1 : 0);
+  if (settings.keepaliveIdle.count() != 0) {
+    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds(settings.keepaliveIdle));
+    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, seconds(settings.keepaliveInterval));
+    set(fd, IPPROTO_TCP, TCP_KEEPCNT, static_cast<int>(settings.keepaliveProbes));
+  }
+  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+      static_cast<unsigned>(std::chrono::milliseconds(settings.userTimeout).count()));
 }
 
 int socketError(const Fd& fd) noexcept {
@@ -75,13 +75,15 @@ int socketError(const Fd& fd) noexcept {
   return ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-Connecting connectTo(const SocketAddress& to, std::span<const Address> sources, std::size_t turn) {
+Connecting connectTo(const SocketAddress& to, const ProxySettings& settings, std::size_t turn,
+                     WhenUp whenUp) {
   const KernelAddress address = toKernel(to);
   Fd fd(::socket(address.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return {{}, errno};
-  setConnectionOptions(fd);
+  set(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+  if (whenUp == WhenUp::speaks) set(fd, IPPROTO_TCP, TCP_QUICKACK, 0);
   std::vector<Address> fitting;
-  std::ranges::copy_if(sources, std::back_inserter(fitting),
+  std::ranges::copy_if(settings.sourceAddresses, std::back_inserter(fitting),
                        [&](Address source) { return source.family() == to.address.family(); });
   if (!fitting.empty()) {
     // The port is chosen at connect(), by the whole 4-tuple: 28,000 for each backend, not in all.
@@ -95,8 +97,7 @@ Connecting connectTo(const SocketAddress& to, std::span<const Address> sources, 
 }
 
 bool isShortage(int error) noexcept {
-  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS ||
-         error == EADDRNOTAVAIL;
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
 }
 
 }  // namespace weir::proxy

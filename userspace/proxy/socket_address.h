@@ -7,11 +7,11 @@
 #include <sys/socket.h>
 
 #include <cstddef>
-#include <span>
 
 #include "base/fd.h"
 #include "weir/address.h"
 #include "weir/proxy_header.h"
+#include "weir/proxy_model.h"
 
 namespace weir::proxy {
 
@@ -24,22 +24,28 @@ KernelAddress toKernel(const SocketAddress&) noexcept;
 // IPv4-mapped addresses become IPv4 ones.
 SocketAddress fromKernel(const sockaddr_storage&) noexcept;
 
-// No delay, and a peer that is dead without a word is noticed: probes after a minute of silence,
-// given up when nothing has been acknowledged for two.
-void setConnectionOptions(const Fd&) noexcept;
+// No delay, urgent bytes in their place among the others, and a peer that is dead without a word is
+// noticed as the settings say. The connections that a listening socket accepts have its options.
+void setConnectionOptions(const Fd&, const ProxySettings&) noexcept;
 
 // The pending error of a socket, 0 for none; taken from it by the call.
 int socketError(const Fd&) noexcept;
 
-// A non-blocking connection that is under way, from one of `sources` of the same family (the
-// `turn`-th, going around) if there is any.
+// What is to happen as soon as a connection is up. Where something is sent at once, the handshake's
+// last acknowledgement goes with it.
+enum class WhenUp { listens, speaks };
+
+// A non-blocking connection that is under way, from one of the settings' source addresses of the
+// same family (the `turn`-th, going around) if there is any. Urgent bytes stay in their place; the
+// other connection options are yet to be set.
 struct Connecting {
   Fd fd;
   int error = 0;  // errno; then there is no fd
 };
-Connecting connectTo(const SocketAddress&, std::span<const Address> sources, std::size_t turn);
+Connecting connectTo(const SocketAddress&, const ProxySettings&, std::size_t turn, WhenUp);
 
-// Is this errno about weir's own host: descriptors, memory, ports?
+// Is this errno about weir's own host: descriptors, memory? Ports are short towards one address
+// only.
 bool isShortage(int error) noexcept;
 
 }  // namespace weir::proxy

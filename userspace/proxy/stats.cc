@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/background_log.h"
+
 namespace weir::proxy {
 
 namespace {
@@ -34,8 +36,16 @@ Json totals(const std::vector<const ThreadCounters*>& threads) {
   return json;
 }
 
-Json serviceJson(Backends& backends, Time now) {
-  const auto load = backends.load(now);
+Json frontsJson(const StatsInput& input) {
+  Json failing = Json::array();
+  if (input.failingFronts != nullptr)
+    for (const auto& [front, reason] : *input.failingFronts)
+      failing.push_back(
+          {{"address", front.address.toString()}, {"port", front.port}, {"reason", reason}});
+  return {{"open", input.openFronts}, {"failing", std::move(failing)}};
+}
+
+Json groupsOf(const Backends::Load& load) {
   Json groups = Json::array();
   for (const auto& group : load.groups)
     groups.push_back({{"group", group.group},
@@ -43,10 +53,17 @@ Json serviceJson(Backends& backends, Time now) {
                       {"load", group.load},
                       {"usable", group.usable},
                       {"fill", group.fill}});
-  return {{"service", backends.service()}, {"open", load.open}, {"groups", std::move(groups)}};
+  return groups;
+}
+
+Json serviceJson(Backends& backends, Time now) {
+  const auto load = backends.load(now);
+  return {{"service", backends.service()}, {"open", load.open}, {"groups", groupsOf(load)}};
 }
 
 }  // namespace
+
+Json groupLoads(Backends& backends, Time now) { return groupsOf(backends.load(now)); }
 
 std::string statsJson(const StatsInput& input) {
   Json answer{{"program", "weir-proxy"},
@@ -55,8 +72,17 @@ std::string statsJson(const StatsInput& input) {
               {"uptimeSec", input.uptime.count()},
               {"generation", input.generation.value()},
               {"draining", input.draining},
+              {"mostConnections", input.mostConnections},
+              {"logLinesLost", log::BackgroundWriter::lost()},
+              {"fronts", frontsJson(input)},
               {"totals", totals(input.threads)},
               {"services", Json::array()}};
+  if (input.names)
+    answer["names"] = {{"names", input.names->names},
+                       {"unresolved", input.names->unresolved},
+                       {"failing", input.names->failing},
+                       {"queries", input.names->queries},
+                       {"failures", input.names->failures}};
   for (const auto& service : input.services)
     answer["services"].push_back(serviceJson(*service, input.now));
   return answer.dump();

@@ -12,6 +12,15 @@ void Timers::set(Timer& timer, Time due) {
   slotOf(std::max(tickOf(due), tick_) + 1).push_back(timer);
 }
 
+std::chrono::milliseconds Timers::untilNext(Time now, std::chrono::milliseconds most) noexcept {
+  const Time end = now + most;
+  for (Time::rep tick = tick_ + 1;; ++tick) {
+    const Time begins(tick * kTick);
+    if (begins >= end) return most;
+    if (!slotOf(tick).empty()) return std::max(begins - now, std::chrono::milliseconds(0));
+  }
+}
+
 void Timers::advance(Time now) {
   // After a long sleep one round of the wheel meets every timer.
   const Time::rep last = tickOf(now);

@@ -44,6 +44,8 @@ class Timers {
   void set(Timer& timer, Time due);
   // Calls what is due.
   void advance(Time now);
+  // How long advance() may wait for its next call; at most `most`. O(most / kTick).
+  std::chrono::milliseconds untilNext(Time now, std::chrono::milliseconds most) noexcept;
 
  private:
   static constexpr std::size_t kSlots = 1024;
