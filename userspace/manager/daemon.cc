@@ -34,21 +34,21 @@ Daemon::Daemon(const DaemonOptions& options, KernelState& kernel, Signals& signa
       manager_(
           io_, kernel, options.runDir,
           [directory = options.configDir] { return config::loadDirectory(directory); },
-          options.configDir),
+          options.configDir, options.stateDir),
       api_(io_, apiHandler(manager_)),
       signalFd_(io_, signals.fd()),
       watchdog_(io_) {}
 
 Daemon::~Daemon() { signalFd_.release(); }
 
-Status Daemon::start(config::Loaded loaded) {
+Status Daemon::start(config::Loaded loaded, std::optional<config::Kept> kept) {
   if (Status status = api_.listenLocal(options_.runDir / "api.sock", "weir", "weir-view");
       !status.ok())
     return status;
-  if (Status status =
-          manager_.start(std::move(loaded.configuration), std::move(loaded.definitions));
-      !status.ok())
-    return status;
+  const Status started =
+      kept ? manager_.startWithKept(std::move(loaded.configuration), *std::move(kept))
+           : manager_.start(std::move(loaded.configuration), std::move(loaded.definitions));
+  if (!started) return started;
   manager_.onConfiguration([this](const Configuration& c) { configured(c); });
   configured(manager_.controlPlane().configuration());
   awaitSignal();
@@ -60,17 +60,22 @@ void Daemon::run() {
   log::info("started", {{"VERSION", WEIR_VERSION}, {"CONFIG_DIR", options_.configDir.string()}});
   notify::ready(statusLine());
   io_.run();
-  log::info("stopping");
+  log::info(forSuccessor_ ? "ending for a successor; what packets meet stays in the kernel"
+                          : "stopping");
   notify::stopping();
   api_.stop();
   metrics_.reset();
-  manager_.stop();
+  if (forSuccessor_)
+    manager_.leave();
+  else
+    manager_.stop();
 }
 
 void Daemon::configured(const Configuration& configuration) {
   if (!options_.logLevel)
     log::setup("weir-manager", levelOf(configuration.node.logLevel), options_.logFormat);
   bindMetrics(configuration.node.metricsAddress);
+  notify::status(statusLine());
 }
 
 void Daemon::bindMetrics(const std::string& address) {
@@ -96,7 +101,10 @@ void Daemon::awaitSignal() {
 }
 
 void Daemon::take(int signal) {
-  if (signal != SIGHUP) return io_.stop();
+  if (signal != SIGHUP) {
+    forSuccessor_ = signal == SIGUSR1;
+    return io_.stop();
+  }
   notify::reloading();
   manager_.reload();
   notify::ready(statusLine());
@@ -107,6 +115,7 @@ void Daemon::feedWatchdog() {
   const auto interval = notify::watchdogInterval();
   if (!interval) return;
   notify::watchdog();
+  notify::status(statusLine());
   watchdog_.expires_after(*interval / 3);
   watchdog_.async_wait([this](const boost::system::error_code& cancelled) {
     if (!cancelled) feedWatchdog();

@@ -24,8 +24,10 @@ class Daemon {
   Daemon(const DaemonOptions&, KernelState& kernel, Signals& signals);
   ~Daemon();
 
-  Status start(config::Loaded);  // which is ok()
-  // Until a signal ends it; then everything is stopped and removed.
+  // With a configuration that is ok(); `kept` where it is the one that an earlier run kept.
+  Status start(config::Loaded, std::optional<config::Kept> kept);
+  // Until a signal ends it; then everything is stopped and removed. After SIGUSR1 what packets meet
+  // stays in the kernel, for a successor.
   void run();
 
  private:
@@ -45,6 +47,7 @@ class Daemon {
   std::string metricsAddress_;
   boost::asio::posix::stream_descriptor signalFd_;
   boost::asio::steady_timer watchdog_;
+  bool forSuccessor_ = false;
 };
 
 }  // namespace weir::manager

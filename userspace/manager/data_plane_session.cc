@@ -103,6 +103,8 @@ void DataPlaneSession::receiveHello(const Frame& frame) {
   view_.version = text("version");
   if (const auto pid = hello.find("pid"); pid != hello.end() && pid->is_number_integer())
     view_.pid = pid->get<std::int64_t>();
+  if (const auto up = hello.find("uptimeSec"); up != hello.end() && up->is_number_unsigned())
+    startedAt_ = std::chrono::steady_clock::now() - std::chrono::seconds(up->get<std::uint32_t>());
   log::info(
       "data plane connected",
       {{"PROGRAM", view_.program}, {"PID", std::to_string(view_.pid)}, {"VERSION", view_.version}});
@@ -196,9 +198,13 @@ void DataPlaneSession::write() {
 }
 
 DataPlaneView DataPlaneSession::view() const {
+  const auto since = [](std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() -
+                                                            start);
+  };
   DataPlaneView view = view_;
-  view.connectedFor = std::chrono::duration_cast<std::chrono::seconds>(
-      std::chrono::steady_clock::now() - connectedAt_);
+  view.connectedFor = since(connectedAt_);
+  if (startedAt_) view.upFor = since(*startedAt_);
   return view;
 }
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ class DataPlaneSession : public std::enable_shared_from_this<DataPlaneSession> {
   bool open_ = true;
   DataPlaneView view_;
   std::chrono::steady_clock::time_point connectedAt_;
+  std::optional<std::chrono::steady_clock::time_point> startedAt_;  // the process
   FrameReader reader_;
   std::array<std::uint8_t, 16384> input_{};
   std::deque<Bytes> pending_;  // the first is being written

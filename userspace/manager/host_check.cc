@@ -10,9 +10,11 @@
 #include <set>
 
 #include "manager/kernel/announce.h"
+#include "manager/kernel/attributes.h"
 #include "manager/kernel/duplicates.h"
 #include "manager/kernel/host_view.h"
 #include "manager/kernel/kernel_probe.h"
+#include "manager/kernel/skipped_rules.h"
 #include "manager/kernel/sysctl_keeper.h"
 #include "manager/kernel_wish.h"
 
@@ -31,6 +33,7 @@ class Check {
     for (const auto step : {&Check::look, &Check::settings, &Check::addresses})
       if (Status done = (this->*step)(); !done) return done.error();
     backends();
+    rules();
     announcements();
     duplicates();
     kernel();
@@ -62,14 +65,10 @@ class Check {
   Status settings() {
     auto view = viewHost(netlink_, wish_, links_, subnets_, nextHops_);
     if (!view) return view.error();
-    view->spreadsByPort = wish_.spreadsByPort;
     std::set<std::string> told;
     for (const SysctlNeed& need : unmetSysctls(*view, readSysctls()))
       if (told.insert(need.assignment()).second)
-        add(need.advised ? Severity::advice : Severity::wrong,
-            fmt::format("{} is {}: {}",
-                        need.fix.empty() ? need.path : need.fix.substr(0, need.fix.find('=')),
-                        need.current, need.breaks),
+        add(need.advised ? Severity::advice : Severity::wrong, need.toString(),
             "sysctl -w " + need.assignment());
     return success();
   }
@@ -78,21 +77,31 @@ class Check {
     const auto types = routeTypes(netlink_, virtualAddresses(wish_));
     if (!types) return types.error();
     for (const auto& [address, type] : *types)
-      if (type == RTN_LOCAL)
-        add(Severity::wrong,
-            fmt::format("the virtual address {} is an address of this host: its packets end here "
-                        "instead of at the backends, which alone must hold it",
-                        address.toString()),
-            fmt::format("ip addr del {0}/{1} dev INTERFACE   (ip addr show to {0} names it)",
-                        address.toString(), address.isIpv4() ? 32 : 128));
+      if (type == RTN_LOCAL) {
+        HeldAddress held = describeHeld(address);
+        add(Severity::wrong, std::move(held.breaks), std::move(held.fix));
+      }
     return success();
   }
 
   void backends() {
     for (const auto& [address, hop] : nextHops_)
       if (!hop.reason.empty()) add(Severity::wrong, "backend " + hop.reason);
-    for (const std::string& conflict : conflictsWithSubnets(wish_.routes, subnets_))
-      add(Severity::wrong, conflict);
+    const auto conflicts = routeConflicts(netlink_, wish_.routes);
+    if (!conflicts) return add(Severity::note, conflicts.error().message);
+    for (const std::string& conflict : *conflicts) add(Severity::wrong, conflict);
+  }
+
+  void rules() {
+    for (const Family family : kFamilies) {
+      const bool used = std::ranges::any_of(wish_.backends, [family](const BackendRoute& backend) {
+        return (family == Family::ipv4 ? backend.ipv4 : backend.ipv6).has_value();
+      });
+      if (!used) continue;
+      const auto skipped = findSkippedRules(netlink_, family, routingOwnership(wish_));
+      if (!skipped) return add(Severity::note, skipped.error().message);
+      for (const std::string& rule : *skipped) add(Severity::wrong, rule);
+    }
   }
 
   void announcements() {

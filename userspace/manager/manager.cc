@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/given_marks.h"
 #include "base/log.h"
 #include "manager/announced.h"
 #include "manager/clock.h"
 #include "manager/health/probe_targets.h"
 #include "manager/kernel_wish.h"
+#include "manager/route_check.h"
 
 namespace weir::manager {
 
@@ -26,6 +28,7 @@ NodeSnapshot nodeSnapshot(const Node& node) {
   snapshot.ipv4Entries = node.trackedIpv4;
   snapshot.ipv6Entries = node.trackedIpv6;
   snapshot.fwmarkMask = node.fwmarkMask;
+  snapshot.flowCache = node.flowCache;
   return snapshot;
 }
 
@@ -35,27 +38,16 @@ void append(std::vector<SnapshotMessage>& messages, Changes changes) {
   for (const ServiceId id : changes.removed) messages.emplace_back(ServiceRemoved{id});
 }
 
-const config::Diagnostic* firstError(const std::vector<config::Diagnostic>& diagnostics) {
-  for (const auto& diagnostic : diagnostics)
-    if (diagnostic.severity == config::Diagnostic::Severity::error) return &diagnostic;
-  return nullptr;
-}
-
-std::string refusalOf(const std::vector<config::Diagnostic>& diagnostics) {
-  const config::Diagnostic* first = firstError(diagnostics);
-  if (!first) return "the configuration has errors";
-  return fmt::format("{}:{}: {} (the running configuration goes on)", first->file, first->line,
-                     first->message);
-}
-
 }  // namespace
 
 Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesystem::path runDir,
-                 Load load, std::filesystem::path configDir)
+                 Load load, std::filesystem::path configDir, std::filesystem::path stateDir)
     : kernel_(kernel),
       runDir_(std::move(runDir)),
+      marks_(runDir_ / kGivenMarksName),
       load_(std::move(load)),
       configDir_(std::move(configDir)),
+      stateDir_(std::move(stateDir)),
       dataPlanes_(io, [this] { return everything(); }),
       publisher_(
           io, kernel,
@@ -63,8 +55,8 @@ Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesyst
            [this](Generation generation) { return dataPlanes_.confirmed(generation); }}),
       health_(
           io,
-          [this](const EndpointRef& ref) {
-            return controlPlane_.health(ref).value_or(Health::unknown);
+          [this](const EndpointRef& ref, const std::string& service) {
+            return controlPlane_.health(ref, service).value_or(Health::unknown);
           },
           [this](HealthMonitor::Report report) { hear(std::move(report)); }),
       state_(io, runDir_ / "manager.state", [this] { return stateText(); }),
@@ -86,18 +78,33 @@ Manager::Manager(boost::asio::io_context& io, KernelState& kernel, std::filesyst
 Manager::~Manager() = default;
 
 Status Manager::start(Configuration configuration, std::vector<config::Definition> definitions) {
+  if (Status fits = checkRoutes(kernel_, configuration, definitions); !fits) return fits;
+  if (Status begun = begin(std::move(configuration)); !begun) return begun;
+  lastReload_ = "loaded at start";
+  define(std::move(definitions));
+  return success();
+}
+
+Status Manager::startWithKept(Configuration configuration, config::Kept kept) {
+  if (Status fits = checkRoutes(kernel_, configuration, {}); !fits) return fits;
+  if (Status begun = begin(std::move(configuration)); !begun) return begun;
+  // Not define(): of what is lost nothing is known but this.
+  origins_ = std::move(kept.origins);
+  lastReload_ = "of the last run, since its directory is lost";
+  return success();
+}
+
+Status Manager::begin(Configuration configuration) {
   // The socket first: what may fail comes before the kernel is touched.
   if (Status status = dataPlanes_.listen(runDir_ / "snapshots.sock"); !status.ok()) return status;
   restore();
   engineWatch_.start(hostState_.fallback);
   auto changes = applyConfiguration(std::move(configuration));
   if (!changes.ok()) return changes.error();
-  define(std::move(definitions));
   dataPlanes_.onProgress([this] { publisher_.progressed(); });
   logRules(controlPlane_.everything());
   // Not only what changed: everything is new to the kernel and the data planes.
   carryOut({}, everything());
-  lastReload_ = "loaded at start";
   armReconcile();
   armRoundTrips();
   kernelWatch_.start();
@@ -125,15 +132,25 @@ void Manager::restore() {
                  {{"REASON", status.error().message}});
 }
 
-void Manager::stop() {
+void Manager::fallSilent() {
   deadline_.cancel();
   reconcile_.cancel();
   roundTrips_.cancel();
   engineWatch_.stop();
-  hostState_.fallback = false;
   kernelWatch_.stop();
   health_.setTargets({});
   dataPlanes_.stop();
+}
+
+void Manager::leave() {
+  fallSilent();
+  state_.changed();
+  saveState();
+}
+
+void Manager::stop() {
+  fallSilent();
+  hostState_.fallback = false;
   state_.changed();
   saveState();
   if (const Status status = publisher_.withdraw(); !status.ok())
@@ -151,76 +168,10 @@ std::string Manager::stateText() const {
 }
 
 Result<Manager::Decided> Manager::applyConfiguration(Configuration configuration) {
-  // N5: before anything is changed.
-  if (const Status fits = kernel_.checkRoutes(divertedRoutes(configuration)); !fits.ok())
-    return fits.error();
   const Time present = now();
   auto changes = controlPlane_.apply(std::move(configuration), present);
   if (!changes.ok()) return changes.error();
   return Decided{std::move(*changes), proxyPlane_.apply(controlPlane_.configuration(), present)};
-}
-
-Manager::Reload Manager::refuse(std::string why, std::vector<config::Diagnostic> diagnostics) {
-  ++reloads_.refused;
-  lastReload_ = "refused: " + why;
-  log::warning("configuration refused", {{"REASON", why}});
-  return {false, false, std::move(why), std::move(diagnostics)};
-}
-
-// Settings by which a running engine and the kernel's state are laid out. A change in flight would
-// send packets to queues that nobody serves, or with marks that nobody routes.
-static std::string changedFixedSettings(const Node& running, const Node& wanted) {
-  std::string changed;
-  const auto compare = [&](std::string_view name, auto member) {
-    if (running.*member != wanted.*member)
-      changed += fmt::format("{}{}", changed.empty() ? "" : ", ", name);
-  };
-  compare("queues", &Node::queues);
-  compare("queueBase", &Node::queueBase);
-  compare("fwmarkMask", &Node::fwmarkMask);
-  compare("trackingTable.ipv4Entries", &Node::trackedIpv4);
-  compare("trackingTable.ipv6Entries", &Node::trackedIpv6);
-  return changed;
-}
-
-Manager::Reload Manager::reload() { return take(load_()); }
-
-Manager::Reload Manager::take(config::Loaded loaded) {
-  if (!loaded.ok()) {
-    std::string why = refusalOf(loaded.diagnostics);
-    return refuse(std::move(why), std::move(loaded.diagnostics));
-  }
-  if (loaded.configuration == controlPlane_.configuration()) {
-    ++reloads_.accepted;
-    lastReload_ = "unchanged";
-    define(std::move(loaded.definitions));
-    log::info("configuration is unchanged");
-    kernel_.announceAgain();
-    reconcileKernel();
-    return {true, false, {}, std::move(loaded.diagnostics)};
-  }
-  const std::string fixed = fixedSettingsRefusal(loaded.configuration.node);
-  if (!fixed.empty()) return refuse(fixed, std::move(loaded.diagnostics));
-  auto changes = applyConfiguration(std::move(loaded.configuration));
-  if (!changes.ok()) return refuse(changes.error().message, std::move(loaded.diagnostics));
-  ++reloads_.accepted;
-  lastReload_ = "applied";
-  define(std::move(loaded.definitions));
-  const Configuration& configuration = controlPlane_.configuration();
-  kernel_.announceAgain();
-  log::info("configuration applied",
-            {{"SERVICES", std::to_string(configuration.services.size())},
-             {"FORWARDING_RULES", std::to_string(configuration.rules.size())}});
-  carryOut(std::move(changes).value());
-  if (onConfiguration_) onConfiguration_(configuration);
-  return {true, true, {}, std::move(loaded.diagnostics)};
-}
-
-std::string Manager::fixedSettingsRefusal(const Node& wanted) const {
-  const std::string fixed = changedFixedSettings(controlPlane_.configuration().node, wanted);
-  if (fixed.empty()) return {};
-  return fixed +
-         " cannot change while weir runs: stop weir-engine and weir-manager, then start both";
 }
 
 void Manager::onConfiguration(std::function<void(const Configuration&)> callback) {
@@ -284,7 +235,8 @@ void Manager::hear(HealthMonitor::Report report) {
   for (const auto& [endpoint, reading] : report.utilizations)
     utilizations.push_back({endpoint, reading.value, reading.at});
   // Reports of load are no decisions: nothing else follows from them, and they are many.
-  publisher_.publish(wish(), messagesOf(proxyPlane_.setUtilization(utilizations, present)));
+  // The kernel has no part in them.
+  publisher_.publish(messagesOf(proxyPlane_.setUtilization(utilizations, present)));
 }
 
 // S1: distances follow what the probes measured; slowly, so that now and then is often enough.
@@ -312,7 +264,9 @@ void Manager::carryOut(Decided decided, std::vector<SnapshotMessage> before) {
   // Written before it is sent: a generation that a data plane has seen is never given out again,
   // not even when the manager is killed in the next moment.
   if (!before.empty()) saveState();
-  publisher_.publish(wish(), std::move(before));
+  KernelWish wanted = wish();
+  marks_.note(wanted, now());
+  publisher_.publish(std::move(wanted), std::move(before));
   updateTargets();
   updateUnreachable();
   armDeadline();
@@ -404,6 +358,7 @@ void Manager::armReconcile() {
   reconcile_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled) return;
     reconcileKernel();
+    keepAgain();
     armReconcile();
   });
 }

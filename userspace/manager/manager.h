@@ -17,12 +17,14 @@
 #include <vector>
 
 #include "config/edit.h"
+#include "config/kept.h"
 #include "config/load.h"
 #include "manager/engine_watch.h"
 #include "manager/health/monitor.h"
 #include "manager/host_state.h"
 #include "manager/kernel/kernel_state.h"
 #include "manager/kernel_watch.h"
+#include "manager/mark_record.h"
 #include "manager/publisher.h"
 #include "manager/snapshot_server.h"
 #include "manager/state_file.h"
@@ -41,15 +43,21 @@ class Manager {
   static constexpr std::chrono::seconds kReconcileInterval{2};
 
   // Sockets and state go below `runDir`. `kernel` outlives the manager. `configDir` is what `load`
-  // reads, where edit() writes; empty: nothing can be edited.
+  // reads, where edit() writes; empty: nothing can be edited. In `stateDir` the configuration in
+  // force is kept for a start that finds it lost; empty: nowhere.
   Manager(boost::asio::io_context&, KernelState& kernel, std::filesystem::path runDir, Load load,
-          std::filesystem::path configDir = {});
+          std::filesystem::path configDir = {}, std::filesystem::path stateDir = {});
   ~Manager();
 
   // Takes over from its predecessor, applies the configuration, and serves data planes.
   Status start(Configuration, std::vector<config::Definition> definitions = {});
+  // The same with what an earlier run kept, since the directories that it was read from are lost.
+  Status startWithKept(Configuration, config::Kept);
   // Nothing of weir's remains in the kernel; the state is written.
   void stop();
+  // What packets meet stays in the kernel, for a successor that is started next; the state is
+  // written.
+  void leave();
 
   // Reads the configuration again. Refused: the running one goes on.
   struct Reload {
@@ -70,6 +78,12 @@ class Manager {
   // What the control plane would be with another, valid configuration; the error says in one line
   // why that cannot be had now. Nothing changes.
   Result<std::unique_ptr<ControlPlane>> tryOut(const Configuration&) const;
+  // Why a reload or an edit would be refused now, whatever it brings: the directory that the
+  // configuration in force was read from is lost. Empty: it is not.
+  std::string loss() const;
+  // Why the configuration in force is not kept for a start that finds it lost, and what such a
+  // start would do, in one line. Empty: it is kept.
+  const std::string& notKept() const noexcept { return notKept_; }
   // After each accepted change of the configuration.
   void onConfiguration(std::function<void(const Configuration&)>);
 
@@ -100,6 +114,8 @@ class Manager {
     Changes passthrough;
     ProxyChanges proxy;
   };
+  // No timer, no probe, no data plane any more.
+  void fallSilent();
   static Result<Decided> decided(Result<Changes>);
   static Result<Decided> decided(Result<ProxyChanges>);
   Status drained(Result<Decided>, std::string_view message, std::string_view service,
@@ -125,12 +141,22 @@ class Manager {
   Reload refuse(std::string why, std::vector<config::Diagnostic>);
   Reload take(config::Loaded);
   std::string fixedSettingsRefusal(const Node& wanted) const;
+  Status begin(Configuration);
+  // Of the configuration that is in force now.
   void define(std::vector<config::Definition>);
+  void keep();
+  void keepAgain();
 
   KernelState& kernel_;
   std::filesystem::path runDir_;
+  MarkRecord marks_;
   Load load_;
   std::filesystem::path configDir_;
+  std::filesystem::path stateDir_;
+  std::vector<config::SourcePlace> origins_;
+  std::size_t keptHash_ = 0;  // of the text last written
+  std::string unkept_;        // the text that could not be written yet
+  std::string notKept_;       // why, and what follows from it
   std::map<std::pair<std::string, std::string>, config::Definition, std::less<>> definitions_;
   ControlPlane controlPlane_;
   ProxyPlane proxyPlane_;

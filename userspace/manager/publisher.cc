@@ -23,23 +23,29 @@ Publisher::Publisher(boost::asio::io_context& io, KernelState& kernel, DataPlane
     : kernel_(kernel), dataPlanes_(std::move(dataPlanes)), confirmation_(io) {}
 
 void Publisher::publish(KernelWish wish, std::vector<SnapshotMessage> changes) {
-  if (!inKernel_ || wish != wish_) {
+  const bool news = !inKernel_ || wish != wish_;
+  if (news) {
     const KernelWish both = inKernel_ ? unionOf(*inKernel_, wish) : wish;
     wish_ = std::move(wish);
-    pruneDue_ = !inKernel_ || both != wish_ || inKernel_->announced != wish_.announced ||
-                inKernel_->interfaces != wish_.interfaces || inKernel_->fallback != wish_.fallback;
+    // Also when nothing is to go: until it is pruned the kernel state keeps whatever it finds under
+    // weir's numbers, and reconciliations would too.
+    pruneDue_ = true;
     applyToKernel(both, KernelState::Prune::keepOld);
   }
-  for (const auto& message : changes) generation_ = std::max(generation_, generationOf(message));
-  if (!changes.empty()) {
-    dataPlanes_.broadcast(changes);
-    publishedAt_ = now();
-  }
-  if (!pruneDue_) return;
+  publish(std::move(changes));
+  // What repeats the wish does not put off the pruning.
+  if (!news) return;
   confirmation_.expires_after(kConfirmationLimit);
   confirmation_.async_wait([this](const boost::system::error_code& error) {
     if (!error) prune();
   });
+}
+
+void Publisher::publish(std::vector<SnapshotMessage> changes) {
+  for (const auto& message : changes) generation_ = std::max(generation_, generationOf(message));
+  if (changes.empty()) return;
+  dataPlanes_.broadcast(changes);
+  publishedAt_ = now();
 }
 
 void Publisher::progressed() {
@@ -57,11 +63,7 @@ void Publisher::applyToKernel(const KernelWish& wish, KernelState::Prune prune) 
   inKernel_ = wish;
   noteChanges();
   noteWarnings();
-  refusal_ = status.ok() ? std::string() : status.error().message;
-  if (status.ok()) return;
-  ++counters_.kernelErrors;
-  log::error("the kernel refused part of weir's state; trying again with every reconciliation",
-             {{"REASON", status.error().message}});
+  noteRefusal(status);
 }
 
 void Publisher::reconcile() {
@@ -70,10 +72,26 @@ void Publisher::reconcile() {
   const auto repaired = kernel_.reconcile();
   if (noteChanges()) ++counters_.repairs;
   noteWarnings();
-  refusal_ = repaired.ok() ? std::string() : repaired.error().message;
-  if (repaired.ok()) return;
+  noteRefusal(repaired.ok() ? success() : Status(repaired.error()));
+}
+
+void Publisher::noteRefusal(const Status& status) {
+  if (status.ok()) {
+    if (!refusal_.empty()) log::info("the kernel has taken all of weir's state again");
+    refusal_.clear();
+    refusals_.clear();
+    return;
+  }
   ++counters_.kernelErrors;
-  log::error("cannot bring the kernel to the wanted state", {{"REASON", repaired.error().message}});
+  refusal_ = status.error().message;
+  const auto present = std::chrono::steady_clock::now();
+  // Reasons may take turns, and each may name something else every time.
+  if (refusals_.size() >= kRefusalsKept && !refusals_.contains(refusal_)) return;
+  const auto [told, first] = refusals_.try_emplace(refusal_, present);
+  if (!first && present - told->second < kRefusalRepeat) return;
+  told->second = present;
+  log::error("the kernel refuses part of weir's state; trying again with every reconciliation",
+             {{"REASON", refusal_}});
 }
 
 bool Publisher::noteChanges() {
@@ -108,7 +126,7 @@ void Publisher::noteWarnings() {
   std::vector<std::string> warnings = kernel_.warnings();
   for (const std::string& warning : warnings)
     if (std::ranges::find(warnings_, warning) == warnings_.end())
-      log::warning("a route is in conflict with this host's network; it goes on as it is",
+      log::warning("something on this host is in conflict with what weir is told to do",
                    {{"REASON", warning}});
   warnings_ = std::move(warnings);
 }

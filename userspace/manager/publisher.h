@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,11 +42,15 @@ class Publisher {
     KernelChange change;
   };
   static constexpr std::size_t kEventsKept = 20;
+  // A refusal that lasts is logged when it begins and then this often, not with every try.
+  static constexpr std::chrono::minutes kRefusalRepeat{10};
 
   Publisher(boost::asio::io_context&, KernelState&, DataPlanes);
 
   // `wish` as it is after `changes`.
   void publish(KernelWish wish, std::vector<SnapshotMessage> changes);
+  // What concerns data planes alone: the wish stays as it is.
+  void publish(std::vector<SnapshotMessage> changes);
   // Data planes made progress: confirmed() may answer otherwise than before.
   void progressed();
   // Repairs what others changed in the kernel, and tries again what it refused.
@@ -69,6 +74,9 @@ class Publisher {
   // True when somebody else's doing was among what the kernel state met.
   bool noteChanges();
   void noteWarnings();
+  void noteRefusal(const Status&);
+
+  static constexpr std::size_t kRefusalsKept = 16;
 
   KernelState& kernel_;
   DataPlanes dataPlanes_;
@@ -82,6 +90,8 @@ class Publisher {
   std::deque<KernelEvent> events_;
   std::vector<std::string> warnings_;  // those logged
   std::string refusal_;                // what the kernel refused last; empty: nothing
+  // Refusals since the last success, and when each was logged.
+  std::map<std::string, std::chrono::steady_clock::time_point> refusals_;
 };
 
 }  // namespace weir::manager

@@ -80,7 +80,8 @@ SnapshotServer::SnapshotServer(asio::io_context& io, Everything everything)
 SnapshotServer::~SnapshotServer() { stop(); }
 
 Status SnapshotServer::listen(const std::filesystem::path& path) {
-  auto acceptor = listenLocal(impl_->io, path, SocketGroups::named("weir"));
+  // Of the manager's own group, which the data planes are in. Operators have the API.
+  auto acceptor = listenLocal(impl_->io, path, SocketGroups{});
   if (!acceptor.ok()) return acceptor.error();
   impl_->acceptor.emplace(std::move(acceptor).value());
   impl_->accept();

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ struct DataPlaneView {
   std::string version;
   Generation applied;
   std::chrono::seconds connectedFor{0};
+  std::optional<std::chrono::seconds> upFor;  // the process; nullopt: it did not say
 };
 
 // What came of a request to a data plane.

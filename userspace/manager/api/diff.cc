@@ -48,6 +48,7 @@ bool hasNodeSettings(const Body& body) {
 struct Wanted {
   Configuration configuration;
   std::vector<config::Finding> remarks;
+  std::string loss;  // why a reload would not take it, whatever it is
 };
 
 std::variant<Wanted, HttpResponse> wantedBy(const Manager& manager, const HttpRequest& request) {
@@ -56,8 +57,10 @@ std::variant<Wanted, HttpResponse> wantedBy(const Manager& manager, const HttpRe
   const auto& body = std::get<Body>(read);
   config::EditPlaces places;
   config::Loaded loaded;
+  std::string loss;
   if (body.documents.empty() && request.body.empty()) {
     loaded = manager.loadAgain();
+    loss = manager.loss();
   } else {
     std::vector<config::ValuePtr> documents;
     for (const auto& document : body.documents)
@@ -67,7 +70,9 @@ std::variant<Wanted, HttpResponse> wantedBy(const Manager& manager, const HttpRe
     loaded = config::loadDocuments(node, text, documents);
   }
   auto findings = places.translate(loaded.diagnostics);
-  if (loaded.ok()) return Wanted{std::move(loaded.configuration), std::move(findings)};
+  if (loaded.ok())
+    return Wanted{std::move(loaded.configuration), std::move(findings), std::move(loss)};
+  if (!loss.empty()) return refusal(422, loss, findings);
   const auto first = std::find_if(findings.begin(), findings.end(), [](const auto& f) {
     return f.diagnostic.severity == config::Diagnostic::Severity::error;
   });
@@ -76,16 +81,44 @@ std::variant<Wanted, HttpResponse> wantedBy(const Manager& manager, const HttpRe
 
 // --- effects of single resources ---
 
-std::string destinationOf(const ForwardingRule& rule) {
-  std::string ports;
-  for (const PortRange& range : rule.ports)
-    ports += fmt::format("{}{}", ports.empty() ? " " : ",",
-                         range.first == range.last ? std::to_string(range.first)
-                                                   : fmt::format("{}-{}", range.first, range.last));
+constexpr PortRange kEveryPort{0, 65535};
+
+std::vector<PortRange> portsOf(const ForwardingRule& rule) {
+  return rule.ports.empty() ? std::vector{kEveryPort} : rule.ports;
+}
+
+// The ports of `all` that are not among the `others`.
+std::vector<PortRange> without(std::vector<PortRange> all, const std::vector<PortRange>& others) {
+  for (const PortRange& other : others) {
+    std::vector<PortRange> left;
+    for (const PortRange& range : all) {
+      if (other.last < range.first || other.first > range.last) {
+        left.push_back(range);
+        continue;
+      }
+      if (range.first < other.first)
+        left.push_back({range.first, static_cast<std::uint16_t>(other.first - 1)});
+      if (other.last < range.last)
+        left.push_back({static_cast<std::uint16_t>(other.last + 1), range.last});
+    }
+    all = std::move(left);
+  }
+  return all;
+}
+
+// "10.9.9.9 TCP 80,443", of the rule's address and protocol and these ports.
+std::string destinationOf(const ForwardingRule& rule, const std::vector<PortRange>& ports) {
+  std::string text;
+  if (ports != std::vector{kEveryPort})
+    for (const PortRange& range : ports)
+      text +=
+          fmt::format("{}{}", text.empty() ? " " : ",",
+                      range.first == range.last ? std::to_string(range.first)
+                                                : fmt::format("{}-{}", range.first, range.last));
   const std::string_view protocol = rule.protocol == Protocol::none  ? "of every protocol"
                                     : rule.protocol == Protocol::udp ? "UDP"
                                                                      : "TCP";
-  return fmt::format("{} {}{}", rule.address.toString(), protocol, ports);
+  return fmt::format("{} {}{}", rule.address.toString(), protocol, text);
 }
 
 std::string targetOf(const ForwardingRule& rule) {
@@ -103,15 +136,24 @@ void addRuleEffects(const std::string& name, const Configuration& before,
                     const Configuration& after, std::vector<std::string>& effects) {
   const ForwardingRule* old = find(before.rules, name);
   const ForwardingRule* present = find(after.rules, name);
-  if (old && (!present || destinationOf(*old) != destinationOf(*present)))
+  // Ports that stay are nobody's news unless they go elsewhere.
+  const bool samePlace =
+      old && present && old->address == present->address && old->protocol == present->protocol;
+  const auto was = old ? portsOf(*old) : std::vector<PortRange>{};
+  const auto is = present ? portsOf(*present) : std::vector<PortRange>{};
+  const auto gone = samePlace ? without(was, is) : was;
+  const auto come = samePlace ? without(is, was) : is;
+  const auto kept = samePlace ? without(is, come) : std::vector<PortRange>{};
+  if (!gone.empty())
     effects.push_back(
-        fmt::format("packets to {} are no longer balanced by it", destinationOf(*old)));
-  if (present && (!old || destinationOf(*old) != destinationOf(*present)))
+        fmt::format("packets to {} are no longer balanced by it", destinationOf(*old, gone)));
+  if (!come.empty())
     effects.push_back(
-        fmt::format("packets to {} go to {}", destinationOf(*present), targetOf(*present)));
-  else if (present && old && targetOf(*old) != targetOf(*present))
-    effects.push_back(fmt::format("packets to {} go to {} instead of {}", destinationOf(*present),
-                                  targetOf(*present), targetOf(*old)));
+        fmt::format("packets to {} go to {}", destinationOf(*present, come), targetOf(*present)));
+  if (!kept.empty() && targetOf(*present) != targetOf(*old))
+    effects.push_back(fmt::format("packets to {} go to {} instead of {}",
+                                  destinationOf(*present, kept), targetOf(*present),
+                                  targetOf(*old)));
 }
 
 void addRouteEffects(const std::string& name, const Configuration& before,
@@ -241,6 +283,7 @@ void diff(Manager& manager, const HttpRequest& request, HttpRespond respond) {
     effects = effectsOf(manager.controlPlane(), **trial, now());
   else
     answer["refusal"] = trial.error().message;
+  if (!wanted.loss.empty()) answer["refusal"] = wanted.loss;
   answer["resources"] = resourcesJson(running, wanted.configuration, effects.byResource);
   answer["services"] = Json::array();
   answer["diagnostics"] = findingsJson(wanted.remarks);

@@ -34,11 +34,13 @@ void status(Manager&, const HttpRequest&, HttpRespond);
 void showHealth(Manager&, const HttpRequest&, HttpRespond);
 void drain(Manager&, const HttpRequest&, HttpRespond);
 void undrain(Manager&, const HttpRequest&, HttpRespond);
+void reload(Manager&, const HttpRequest&, HttpRespond);
+
+// connections.cc
 void listConnections(Manager&, const HttpRequest&, HttpRespond);
 void countConnections(Manager&, const HttpRequest&, HttpRespond);
 void flushConnections(Manager&, const HttpRequest&, HttpRespond);
 void explain(Manager&, const HttpRequest&, HttpRespond);
-void reload(Manager&, const HttpRequest&, HttpRespond);
 
 // A question to the engine; `done` gets its answer, or what is to be answered instead.
 void askEngine(Manager&, const Json& question,

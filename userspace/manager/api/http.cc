@@ -60,8 +60,8 @@ std::optional<HttpTarget> parseTarget(std::string_view target) {
     auto value =
         equals == std::string_view::npos ? std::string() : decode(part.substr(equals + 1), true);
     if (!key || !value) return false;
-    parsed.query[std::move(*key)] = std::move(*value);
-    return true;
+    // Which one would count, if it were given twice?
+    return parsed.query.emplace(std::move(*key), std::move(*value)).second;
   });
   if (!queryFits) return std::nullopt;
   return parsed;

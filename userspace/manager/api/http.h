@@ -36,7 +36,8 @@ struct HttpResponse {
 using HttpRespond = std::function<void(HttpResponse)>;
 using HttpHandler = std::function<void(HttpRequest, HttpRespond)>;
 
-// Splits a request target into path and query; nullopt: it is not one ("*", bad percent escapes).
+// Splits a request target into path and query; nullopt: it is not one ("*", bad percent
+// escapes, a parameter given twice).
 struct HttpTarget {
   std::vector<std::string> path;
   std::map<std::string, std::string> query;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "manager/api/connection_limit.h"
 #include "manager/api/http_session.h"
 #include "manager/api/peer.h"
 #include "weir/address.h"
@@ -51,8 +52,8 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
           const auto self = weak.lock();
           if (!self || !acceptor || error == asio::error::operation_aborted) return;
           if (!error) {
-            const Access access = self->accessOf(*acceptor, socket.native_handle());
-            self->welcome(HttpSession::Socket(std::move(socket)), access);
+            const Client client = self->clientOf(*acceptor, socket.native_handle());
+            self->welcome(HttpSession::Socket(std::move(socket)), client);
             return self->accept(acceptor);
           }
           // Out of descriptors: neither spin nor stop accepting.
@@ -69,25 +70,53 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   }
   static tcp::acceptor& acceptorOf(tcp::acceptor& acceptor) { return acceptor; }
 
-  Access accessOf(const LocalListener&, int socket) const {
+  Client clientOf(const LocalListener&, int socket) const {
     const auto peer = peerOf(socket);
-    return peer ? manager::accessOf(*peer, groups) : Access::none;
+    if (!peer) return {std::nullopt, Access::none};
+    return {peer->user, accessOf(*peer, groups)};
   }
-  static Access accessOf(const tcp::acceptor&, int) noexcept { return Access::view; }
+  static Client clientOf(const tcp::acceptor&, int) noexcept { return {}; }
 
-  void welcome(HttpSession::Socket socket, Access access) {
-    const bool full = sessions.size() >= kMaxConnections;
-    auto session = makeHttpSession(std::move(socket), handler, access, patience,
+  void welcome(HttpSession::Socket socket, const Client& client) {
+    HttpResponse refusal;
+    if (client.access == Access::none)
+      refusal =
+          errorResponse(403, "only root and the groups weir and weir-view may use this socket");
+    else if (const std::string full = limit.refusal(client); !full.empty())
+      refusal = errorResponse(503, full);
+    const bool refused = !refusal.body.empty();
+    // Who is refused is told so, unless too many are being told already.
+    if (refused && refusals >= kMostRefusals) return;
+    auto session = makeHttpSession(std::move(socket), handler, client.access, patience,
                                    [weak = weak_from_this()](HttpSession* gone) {
-                                     if (const auto self = weak.lock()) self->sessions.erase(gone);
+                                     if (const auto self = weak.lock()) self->leave(gone);
                                    });
-    if (full) return session->refuse(errorResponse(503, "too many connections; try again later"));
-    if (access == Access::none)
-      return session->refuse(
-          errorResponse(403, "only root and the groups weir and weir-view may use this socket"));
-    sessions.emplace(session.get(), session);
-    session->start();
+    sessions.emplace(session.get(), Held{session, client, refused});
+    if (refused) {
+      ++refusals;
+      session->refuse(std::move(refusal));
+    } else {
+      limit.add(client);
+      session->start();
+    }
   }
+
+  void leave(HttpSession* gone) {
+    const auto found = sessions.find(gone);
+    if (found == sessions.end()) return;
+    if (found->second.refused)
+      --refusals;
+    else
+      limit.remove(found->second.client);
+    sessions.erase(found);
+  }
+
+  struct Held {
+    std::weak_ptr<HttpSession> session;
+    Client client;
+    bool refused = false;
+  };
+  static constexpr std::size_t kMostRefusals = 64;
 
   asio::io_context& io;
   HttpHandler handler;
@@ -96,7 +125,9 @@ struct HttpServer::Impl : std::enable_shared_from_this<HttpServer::Impl> {
   SocketGroups groups;
   std::optional<LocalListener> local;
   std::optional<tcp::acceptor> tcpAcceptor;
-  std::map<HttpSession*, std::weak_ptr<HttpSession>> sessions;
+  ConnectionLimit limit;
+  std::map<HttpSession*, Held> sessions;
+  std::size_t refusals = 0;  // of the sessions
 };
 
 HttpServer::HttpServer(asio::io_context& io, HttpHandler handler,
@@ -141,8 +172,9 @@ void HttpServer::stop() {
   impl_->retry.cancel();
   impl_->local.reset();
   impl_->tcpAcceptor.reset();
-  for (const auto& [key, weak] : std::exchange(impl_->sessions, {}))
-    if (const auto session = weak.lock()) session->close();
+  const auto sessions = impl_->sessions;  // each leaves as it closes
+  for (const auto& [key, held] : sessions)
+    if (const auto session = held.session.lock()) session->close();
 }
 
 }  // namespace weir::manager

@@ -17,12 +17,11 @@ namespace weir::manager {
 // HTTP/1.1 on a Unix or a TCP socket. Whatever a client sends, or does not send, it gets a clear
 // error or is disconnected, and disturbs nobody else:
 //   malformed 400, not allowed to connect 403, too slow 408, body over kMaxBody 413, headers over
-//   kMaxHeader 431, more than kMaxConnections 503.
+//   kMaxHeader 431, more connections than ConnectionLimit has 503.
 class HttpServer {
  public:
   static constexpr std::size_t kMaxBody = 8u << 20;
   static constexpr unsigned kMaxHeader = 16u << 10;
-  static constexpr std::size_t kMaxConnections = 256;
 
   // `patience`: how long a request may take to arrive, an answer to be taken, and a connection to
   // stay open between two requests.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "manager/api/http_session.h"
 
+#include <algorithm>
+#include <array>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -48,6 +50,7 @@ class Session : public HttpSession, public std::enable_shared_from_this<Session>
   }
 
   void close() override {
+    lingers_ = false;
     timer_.cancel();
     error_code ignored;
     socket_.shutdown(asio::socket_base::shutdown_both, ignored);
@@ -126,7 +129,11 @@ class Session : public HttpSession, public std::enable_shared_from_this<Session>
     headOnly_ = message.method() == http::verb::head;
     const auto target = message.target();
     auto parsed = parseTarget({target.data(), target.size()});
-    if (!parsed) return refuse(errorResponse(400, "the request's path cannot be understood"));
+    if (!parsed)
+      return refuse(errorResponse(
+          400,
+          "the request's path cannot be understood: it must begin with /, its percent escapes "
+          "must be whole, and no parameter may be given twice"));
     const auto contentType = message[http::field::content_type];
     HttpRequest request{std::string(message.method_string()),
                         std::move(parsed->path),
@@ -154,11 +161,41 @@ class Session : public HttpSession, public std::enable_shared_from_this<Session>
                       [self = shared_from_this()](const error_code& error, std::size_t) {
                         self->timer_.cancel();
                         if (!self->closed_) return;
-                        if (error || !self->keepAlive_) return self->close();
+                        if (error) return self->close();
+                        if (!self->keepAlive_) return self->linger();
                         self->read();
                       });
   }
 
+  // A socket that is closed with bytes in it that nobody read is reset, and the answer may be lost
+  // on its way to a client that is still sending. So what it sends is read and forgotten, until it
+  // closes or has had its time.
+  void linger() {
+    error_code error;
+    socket_.shutdown(asio::socket_base::shutdown_send, error);
+    if (error) return close();
+    lingers_ = true;
+    forgotten_ = 0;
+    timer_.expires_after(std::min<std::chrono::milliseconds>(patience_, kLinger));
+    timer_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+      const auto self = weak.lock();
+      if (!cancelled && self && self->lingers_) self->close();
+    });
+    forget();
+  }
+
+  void forget() {
+    socket_.async_read_some(
+        asio::buffer(waste_), [self = shared_from_this()](const error_code& error, std::size_t n) {
+          if (!self->lingers_) return;
+          self->forgotten_ += n;
+          if (error || self->forgotten_ > HttpServer::kMaxBody + HttpServer::kMaxHeader)
+            return self->close();
+          self->forget();
+        });
+  }
+
+  static constexpr std::chrono::milliseconds kLinger{1000};
   static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
   Socket socket_;
@@ -173,6 +210,9 @@ class Session : public HttpSession, public std::enable_shared_from_this<Session>
   bool keepAlive_ = false;
   bool headOnly_ = false;
   bool tooSlow_ = false;
+  bool lingers_ = false;
+  std::array<char, 4096> waste_{};
+  std::size_t forgotten_ = 0;
 };
 
 }  // namespace

@@ -13,5 +13,11 @@ Json proxyServiceSummary(const ProxyServiceView&);
 // "healthStatus", one item per backend, and "groups": capacity, what of it can be used and why,
 // distance, drained since when.
 Json proxyServiceHealth(const Manager&, const ProxyServiceView&);
+// The groups alone.
+Json proxyGroups(const ProxyServiceView&);
+
+// Adds to a service's groups what only the proxy knows: "connections", "load", "fill". `stats`: its
+// answer (proxy/stats.h), which is not trusted to have anything.
+void addLoads(Json& groups, const std::string& service, const Json& stats);
 
 }  // namespace weir::manager

@@ -8,6 +8,7 @@
 #include "config/words.h"
 #include "manager/api/body.h"
 #include "manager/api/handlers.h"
+#include "manager/api/stats.h"
 #include "manager/api/views.h"
 #include "manager/manager.h"
 
@@ -44,8 +45,10 @@ std::variant<EditPlan, HttpResponse> carryOut(Manager& manager, const HttpReques
   if (auto* response = std::get_if<HttpResponse>(&read)) return std::move(*response);
   auto& body = std::get<Body>(read);
   const bool needsBody = edit.kind != EditRequest::Kind::remove;
-  if (needsBody == body.documents.empty())
-    return errorResponse(400, needsBody ? "the body is missing" : "DELETE takes no body");
+  if (needsBody && body.documents.empty())
+    return errorResponse(
+        400, request.body.empty() ? "the body is missing" : "the body holds no resource");
+  if (!needsBody && !body.documents.empty()) return errorResponse(400, "DELETE takes no body");
   edit.documents = std::move(body.documents);
   edit.seen = body.seen.get();
   auto edited = manager.edit(edit, *dryRun);
@@ -74,6 +77,7 @@ void editOne(Manager& manager, const HttpRequest& request, EditRequest::Kind kin
     const auto written = config::writtenResource(plan.loaded.configuration, edit.collection, name);
     const bool isInEffect = plan.loaded.configuration == running(manager);
     Json json = isInEffect ? resourceJson(manager, *written, true) : resourceJson(*written);
+    json["changed"] = plan.changes();
     addRemarks(plan, json);
     return respond(ok(json));
   }
@@ -93,9 +97,17 @@ void listResources(Manager& manager, const HttpRequest& request, HttpRespond res
 void describeResource(Manager& manager, const HttpRequest& request, HttpRespond respond) {
   if (const Status known = checkQuery(request, {}); !known.ok())
     return respond(errorResponse(400, known.error().message));
-  const auto resource = config::writtenResource(running(manager), request.path[1], request.path[2]);
-  respond(resource ? ok(resourceJson(manager, *resource, true))
-                   : noSuchResource(manager, request.path[1], request.path[2]));
+  const std::string name = request.path[2];
+  const auto resource = config::writtenResource(running(manager), request.path[1], name);
+  if (!resource) return respond(noSuchResource(manager, request.path[1], name));
+  Json json = resourceJson(manager, *resource, true);
+  if (!json["status"].contains("groups")) return respond(ok(json));
+  askForStats(
+      manager, "weir-proxy",
+      [json = std::move(json), name, respond = std::move(respond)](const Stats& stats) mutable {
+        addLoads(json["status"], name, stats);
+        respond(ok(json));
+      });
 }
 
 void createResource(Manager& manager, const HttpRequest& request, HttpRespond respond) {

@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/log.h"
 #include "config/words.h"
 #include "manager/api/body.h"
 #include "manager/api/handlers.h"
 #include "manager/api/proxy_views.h"
+#include "manager/api/stats.h"
 #include "manager/api/views.h"
 #include "manager/clock.h"
 #include "manager/manager.h"
@@ -21,9 +21,8 @@ namespace weir::manager {
 
 namespace {
 
-constexpr std::chrono::milliseconds kEngineTimeout{5000};
-constexpr std::chrono::milliseconds kStatusTimeout{1000};
 constexpr std::string_view kEngine = "weir-engine";
+constexpr std::string_view kProxy = "weir-proxy";
 
 Result<std::string> textMember(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -40,122 +39,94 @@ Result<std::optional<std::chrono::seconds>> timeoutMember(const Json& object) {
   return std::optional(std::chrono::seconds(given->get<unsigned>()));
 }
 
-bool isService(const Manager& manager, const std::string& name) {
+const BackendService* serviceNamed(const Manager& manager, const std::string& name) {
   const auto& services = manager.controlPlane().configuration().services;
-  return std::any_of(services.begin(), services.end(),
-                     [&](const BackendService& s) { return s.name == name; });
+  const auto found = std::ranges::find(services, name, &BackendService::name);
+  return found == services.end() ? nullptr : &*found;
+}
+
+// How long connections go on, and until when by the clock on the wall.
+Json drainAnswer(std::chrono::seconds timeout) {
+  return {{"timeoutSec", timeout.count()},
+          {"endsAt", log::timestamp(std::chrono::system_clock::now() + timeout)}};
+}
+
+// Also one that has left its group and drains.
+bool hasBackend(const Manager& manager, const std::string& service, const std::string& endpoint) {
+  const auto isIt = [&](const auto& backend) { return backend.endpoint == endpoint; };
+  if (const auto proxied = manager.proxyPlane().view(service, now()))
+    return std::ranges::any_of(proxied->groups, [&](const auto& group) {
+      return std::ranges::any_of(group.backends, isIt);
+    });
+  const auto view = manager.controlPlane().view(service);
+  return view && std::ranges::any_of(view->backends, isIt);
+}
+
+HttpResponse noSuchBackend(const std::string& service, const std::string& endpoint) {
+  return errorResponse(
+      404,
+      fmt::format("backend service {0} has no backend {1}; weirctl backend-services get-health "
+                  "{2} shows all",
+                  config::quote(service), config::quote(endpoint), service));
 }
 
 HttpResponse noSuchService(const std::string& name) {
-  return errorResponse(
-      404, "no backend service is named \"" + name + "\"; weirctl backend-services list shows all");
-}
-
-// Passes the engine's answer on, after `present` where there is one.
-void passOn(Manager& manager, const Json& question, HttpRespond respond,
-            std::function<void(Json&)> present = nullptr) {
-  askEngine(manager, question,
-            [respond = std::move(respond),
-             present = std::move(present)](std::variant<Json, HttpResponse> answer) {
-              if (auto* refused = std::get_if<HttpResponse>(&answer))
-                return respond(std::move(*refused));
-              auto& json = std::get<Json>(answer);
-              if (present) present(json);
-              respond(ok(json));
-            });
-}
-
-// An unset variable in a script must not become "all connections".
-Error emptyFilter(const std::string& name) {
-  return Error{"\"" + name + "\" must be text that is not empty; leave it out to mean all"};
-}
-
-// The engine's filter members from a query, or from a body.
-Result<Json> filterOf(const HttpRequest& request, const char* operation, bool mayLimit) {
-  const Status known = mayLimit ? checkQuery(request, {"service", "client", "backend", "limit"})
-                                : checkQuery(request, {"service", "client", "backend"});
-  if (!known.ok()) return known.error();
-  Json filter{{"op", operation}};
-  for (const auto& [key, value] : request.query) {
-    if (value.empty()) return emptyFilter(key);
-    if (key != "limit") {
-      filter[key] = value;
-      continue;
-    }
-    unsigned limit = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), limit);
-    if (error != std::errc{} || end != value.data() + value.size())
-      return Error{"\"limit\" must be a number"};
-    filter[key] = limit;
-  }
-  const auto body = objectIn(request, {"service", "client", "backend"});
-  if (!body.ok()) return body.error();
-  for (const auto& [key, value] : body->items()) {
-    if (!value.is_string() || value.get_ref<const std::string&>().empty()) return emptyFilter(key);
-    filter[key] = value;
-  }
-  return filter;
-}
-
-void connections(Manager& manager, const HttpRequest& request, const char* operation, bool mayLimit,
-                 HttpRespond respond) {
-  const auto filter = filterOf(request, operation, mayLimit);
-  if (!filter.ok()) return respond(errorResponse(400, filter.error().message));
-  passOn(manager, *filter, std::move(respond));
+  return errorResponse(404, fmt::format("no backend service is named {}; weirctl backend-services "
+                                        "list shows all",
+                                        config::quote(name)));
 }
 
 }  // namespace
 
 HttpResponse ok(const Json& body) { return {200, "application/json", dump(body), {}}; }
 
-void askEngine(Manager& manager, const Json& question,
-               std::function<void(std::variant<Json, HttpResponse>)> done) {
-  manager.dataPlanes().request(kEngine, dump(question), kEngineTimeout,
-                               [done = std::move(done)](DataPlaneReply reply) {
-                                 switch (reply.kind) {
-                                   case DataPlaneReply::Kind::answered:
-                                     return done(Json::parse(reply.text, nullptr, false));
-                                   case DataPlaneReply::Kind::refused:
-                                     return done(errorResponse(400, reply.text));
-                                   case DataPlaneReply::Kind::absent:
-                                     return done(errorResponse(503, reply.text));
-                                 }
-                               });
-}
-
-void listConnections(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  connections(manager, request, "list", true, std::move(respond));
-}
-void countConnections(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  connections(manager, request, "count", false, std::move(respond));
-}
-void flushConnections(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  connections(manager, request, "flush", false, std::move(respond));
-}
-
-void explain(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  auto packet =
-      objectIn(request, {"src", "dst", "proto", "sport", "dport", "flags", "fragment", "inner"});
-  if (!packet.ok()) return respond(errorResponse(400, packet.error().message));
-  passOn(manager, {{"op", "explain"}, {"packet", std::move(packet).value()}}, std::move(respond),
-         [&manager](Json& answer) { completeExplanation(manager.controlPlane(), answer); });
-}
-
 void status(Manager& manager, const HttpRequest&, HttpRespond respond) {
-  auto overview = std::make_shared<Json>(statusOverview(manager));
-  manager.dataPlanes().request(kEngine, R"({"op":"stats"})", kStatusTimeout,
-                               [overview, respond = std::move(respond)](DataPlaneReply reply) {
-                                 if (reply.kind == DataPlaneReply::Kind::answered)
-                                   (*overview)["engine"] = Json::parse(reply.text, nullptr, false);
-                                 else
-                                   (*overview)["engineError"] = reply.text;
-                                 respond(ok(*overview));
-                               });
+  // Both are asked at once; the later answer completes the overview.
+  struct Gathered {
+    Json overview;
+    unsigned awaited = 0;
+    HttpRespond respond;
+  };
+  auto gathered = std::make_shared<Gathered>();
+  gathered->overview = statusOverview(manager);
+  gathered->respond = std::move(respond);
+  const auto heard = [gathered] {
+    if (--gathered->awaited == 0) gathered->respond(ok(gathered->overview));
+  };
+  const Json& services = gathered->overview["services"];
+  const bool proxies = std::any_of(services.begin(), services.end(),
+                                   [](const Json& service) { return service.contains("groups"); });
+  gathered->awaited = proxies ? 2 : 1;
+  askForStats(manager, kEngine, [gathered, heard](Stats stats) {
+    if (stats.json.is_object())
+      gathered->overview["engine"] = std::move(stats.json);
+    else
+      gathered->overview["engineError"] = std::move(stats.error);
+    heard();
+  });
+  if (!proxies) return;
+  askForStats(manager, kProxy, [gathered, heard](Stats stats) {
+    if (stats.json.is_object()) {
+      for (Json& service : gathered->overview["services"])
+        if (service.contains("groups"))
+          addLoads(service["groups"], service.value("name", ""), stats.json);
+      gathered->overview["proxy"] = std::move(stats.json);
+    } else {
+      gathered->overview["proxyError"] = std::move(stats.error);
+    }
+    heard();
+  });
 }
 
 void showHealth(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  if (const auto proxied = manager.proxyPlane().view(request.path[2], now()))
-    return respond(ok(proxyServiceHealth(manager, *proxied)));
+  const std::string name = request.path[2];
+  if (const auto proxied = manager.proxyPlane().view(name, now()))
+    return askForStats(manager, kProxy,
+                       [health = proxyServiceHealth(manager, *proxied), name,
+                        respond = std::move(respond)](const Stats& stats) mutable {
+                         addLoads(health, name, stats);
+                         respond(ok(health));
+                       });
   const auto view = manager.controlPlane().view(request.path[2]);
   respond(view ? ok(serviceHealth(manager, *view)) : noSuchService(request.path[2]));
 }
@@ -167,9 +138,13 @@ void drain(Manager& manager, const HttpRequest& request, HttpRespond respond) {
   if (!endpoint.ok()) return respond(errorResponse(400, endpoint.error().message));
   const auto timeout = timeoutMember(*body);
   if (!timeout.ok()) return respond(errorResponse(400, timeout.error().message));
-  if (!isService(manager, request.path[2])) return respond(noSuchService(request.path[2]));
-  const Status done = manager.drain(request.path[2], *endpoint, *timeout);
-  respond(done.ok() ? ok(Json::object()) : errorResponse(409, done.error().message));
+  const BackendService* const service = serviceNamed(manager, request.path[2]);
+  if (service == nullptr) return respond(noSuchService(request.path[2]));
+  if (!hasBackend(manager, request.path[2], *endpoint))
+    return respond(noSuchBackend(request.path[2], *endpoint));
+  const std::chrono::seconds lasting = timeout->value_or(service->drainingTimeout);
+  const Status done = manager.drain(request.path[2], *endpoint, lasting);
+  respond(done.ok() ? ok(drainAnswer(lasting)) : errorResponse(409, done.error().message));
 }
 
 void undrain(Manager& manager, const HttpRequest& request, HttpRespond respond) {
@@ -177,7 +152,10 @@ void undrain(Manager& manager, const HttpRequest& request, HttpRespond respond) 
   if (!body.ok()) return respond(errorResponse(400, body.error().message));
   const auto endpoint = textMember(*body, "endpoint");
   if (!endpoint.ok()) return respond(errorResponse(400, endpoint.error().message));
-  if (!isService(manager, request.path[2])) return respond(noSuchService(request.path[2]));
+  if (serviceNamed(manager, request.path[2]) == nullptr)
+    return respond(noSuchService(request.path[2]));
+  if (!hasBackend(manager, request.path[2], *endpoint))
+    return respond(noSuchBackend(request.path[2], *endpoint));
   const Status done = manager.undrain(request.path[2], *endpoint);
   respond(done.ok() ? ok(Json::object()) : errorResponse(409, done.error().message));
 }

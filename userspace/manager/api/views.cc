@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <ranges>
+#include <set>
 
 #include "manager/api/proxy_views.h"
 #include "manager/clock.h"
@@ -29,7 +29,7 @@ std::string_view severityName(config::Diagnostic::Severity severity) noexcept {
   return "?";
 }
 
-Json backendJson(const Manager& manager, const BackendView& backend) {
+Json backendJson(const Manager& manager, const std::string& service, const BackendView& backend) {
   Json json{{"endpoint", backend.endpoint},
             {"group", backend.group},
             {"zone", backend.zone},
@@ -38,15 +38,12 @@ Json backendJson(const Manager& manager, const BackendView& backend) {
             {"eligible", backend.eligible},
             {"weight", backend.weight},
             {"mark", hex(backend.mark)}};
-  const std::string reason = backend.health == Health::healthy || backend.health == Health::draining
-                                 ? std::string()
-                                 : manager.health().reason({backend.group, backend.endpoint});
+  const std::string reason =
+      backend.health == Health::healthy || backend.health == Health::draining
+          ? std::string()
+          : manager.health().reason({backend.group, backend.endpoint}, service);
   if (!reason.empty()) json["reason"] = reason;
-  if (backend.drainDeadline) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::seconds>(*backend.drainDeadline - now());
-    json["drainingSecLeft"] = std::max<std::chrono::seconds::rep>(left.count(), 0);
-  }
+  addDrain(json, backend.drainDeadline);
   return json;
 }
 
@@ -143,9 +140,19 @@ Json resourceJson(const Manager& manager, const config::WrittenResource& resourc
   return json;
 }
 
+void addDrain(Json& backend, std::optional<Time> deadline) {
+  if (!deadline) return;
+  const auto left = std::chrono::duration_cast<std::chrono::seconds>(*deadline - now());
+  if (*deadline > now())
+    backend["drainingSecLeft"] = std::max<std::chrono::seconds::rep>(left.count(), 0);
+  else
+    backend["drainedSec"] = -left.count();
+}
+
 Json serviceHealth(const Manager& manager, const ServiceView& view) {
   Json backends = Json::array();
-  for (const auto& backend : view.backends) backends.push_back(backendJson(manager, backend));
+  for (const auto& backend : view.backends)
+    backends.push_back(backendJson(manager, view.name, backend));
   return {{"name", view.name},
           {"rule", view.eligibility.set.rule},
           {"explanation", view.eligibility.explanation},
@@ -155,7 +162,9 @@ Json serviceHealth(const Manager& manager, const ServiceView& view) {
 // What others did to weir's kernel state, newest first, and what is wrong with it now.
 static Json kernelOverview(const Publisher& publisher) {
   Json changes = Json::array();
-  for (const auto& event : std::views::reverse(publisher.kernelEvents())) {
+  const auto& events = publisher.kernelEvents();
+  for (auto it = events.rbegin(); it != events.rend(); ++it) {
+    const auto& event = *it;
     const auto ago = std::chrono::duration_cast<std::chrono::seconds>(now() - event.at);
     changes.push_back({{"agoSec", ago.count()},
                        {"kind", toString(event.change.kind)},
@@ -178,25 +187,39 @@ static Json fallbackOverview(const EngineWatch& watch) {
 
 Json statusOverview(Manager& manager) {
   Json planes = Json::array();
-  for (const auto& plane : manager.dataPlanes().dataPlanes())
+  std::set<std::string> absent{"weir-engine"};
+  for (const auto& service : manager.controlPlane().configuration().services)
+    if (service.isManaged()) absent.insert("weir-proxy");
+  for (const auto& plane : manager.dataPlanes().dataPlanes()) {
     planes.push_back({{"program", plane.program},
                       {"pid", plane.pid},
                       {"version", plane.version},
                       {"appliedGeneration", plane.applied.value()},
                       {"connectedSec", plane.connectedFor.count()}});
+    if (plane.upFor) planes.back()["uptimeSec"] = plane.upFor->count();
+    absent.erase(plane.program);
+  }
   Json services = Json::array();
-  for (const auto& service : manager.controlPlane().configuration().services)
+  for (const auto& service : manager.controlPlane().configuration().services) {
     services.push_back(serviceSummary(manager, service));
+    if (const auto proxied = manager.proxyPlane().view(service.name, now()))
+      services.back()["groups"] = proxyGroups(*proxied);
+  }
+  Json warnings = Json::array();
+  if (std::string loss = manager.loss(); !loss.empty()) warnings.push_back(std::move(loss));
+  if (!manager.notKept().empty()) warnings.push_back(manager.notKept());
   return {{"manager",
            {{"pid", ::getpid()},
             {"version", WEIR_VERSION},
             {"uptimeSec", manager.uptime().count()},
             {"configuration", manager.lastReload()},
             {"generation", manager.publisher().generation().value()},
+            {"warnings", std::move(warnings)},
             {"kernelErrors", manager.publisher().counters().kernelErrors}}},
           {"kernel", kernelOverview(manager.publisher())},
           {"fallback", fallbackOverview(manager.engineWatch())},
           {"dataPlanes", std::move(planes)},
+          {"absentPrograms", absent},
           {"services", std::move(services)}};
 }
 

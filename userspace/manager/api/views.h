@@ -22,7 +22,11 @@ Json resourceJson(const config::WrittenResource&);
 Json resourceJson(const Manager&, const config::WrittenResource&, bool details);
 // Its backends with their states, after Google's backendServices.getHealth.
 Json serviceHealth(const Manager&, const ServiceView&);
-// Everything of `weirctl status` but what the engine tells.
+// How long the connections of a backend that drains may go on ("drainingSecLeft"), or since when
+// they have ended ("drainedSec"); nothing without a deadline.
+void addDrain(Json& backend, std::optional<Time> deadline);
+// Everything of `weirctl status` but what the data planes tell. Services of the proxy have their
+// "groups".
 Json statusOverview(Manager&);
 Json diagnosticsJson(const std::vector<config::Diagnostic>&);
 Json findingsJson(const std::vector<config::Finding>&);

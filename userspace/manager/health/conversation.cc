@@ -2,8 +2,11 @@
 #include "manager/health/conversation.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -53,20 +56,30 @@ Outcome notConnected(const error_code& error) {
   return notMade(fmt::format("the probe could not be made: {}", error.message()));
 }
 
+// What the kernel measured with the SYN, since what this process sees of it includes how long it
+// was busy with other probes; `seen` where the kernel has no sample.
+std::chrono::microseconds roundTripOf(int fd, std::chrono::microseconds seen) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || info.tcpi_rtt == 0) return seen;
+  return std::min(seen, std::chrono::microseconds(info.tcpi_rtt));
+}
+
 // Shared with the handlers that are under way, so that it may be cancelled at any time.
-class Conversation : public std::enable_shared_from_this<Conversation> {
+class Talk : public std::enable_shared_from_this<Talk> {
  public:
-  Conversation(ProbeContext context, const ProbeTarget& target, Plan plan, ProbeDone done)
+  Talk(ProbeContext context, const ProbeTarget& target, Plan plan, ProbeDone done)
       : context_(context),
         plan_(std::move(plan)),
         destination_(endpointOf(target.address, target.port)),
         mark_(target.mark),
         socket_(context.io),
-        done_(std::move(done)) {
-    if (target.check->proxyHeader == HealthCheck::ProxyHeader::proxyV1) output_ = kProxyHeader;
-  }
+        done_(std::move(done)),
+        header_(target.check->proxyHeader == HealthCheck::ProxyHeader::proxyV1 ? kProxyHeader
+                                                                               : "") {}
 
   void start() {
+    output_ = header_;
     if (const error_code error = prepare(socket_, destination_, mark_)) {
       asio::post(context_.io,
                  [self = shared_from_this(), error] { self->finish(notConnected(error)); });
@@ -80,8 +93,9 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
             self->finish(notConnected(error));
             return;
           }
-          self->connectTime_ = std::chrono::duration_cast<std::chrono::microseconds>(
-              std::chrono::steady_clock::now() - begun);
+          self->connectTime_ = roundTripOf(self->socket_.native_handle(),
+                                           std::chrono::duration_cast<std::chrono::microseconds>(
+                                               std::chrono::steady_clock::now() - begun));
           self->wire_.emplace(self->socket_.native_handle());
           self->proceed();
         });
@@ -98,12 +112,18 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
     return connectTime_;
   }
 
+  bool restsOnTicket() const noexcept {
+    return offered_ && (phase_ == Phase::handshake || wire_->isResumed());
+  }
+  void offerNothing() noexcept { mayOffer_ = false; }
+
  private:
   enum class Phase : std::uint8_t { header, handshake, dialogue };
 
-  // As far as it goes without waiting.
+  // As far as it goes without waiting, and without taking more than its share of this turn.
   void proceed() {
-    if (!done_) return;
+    if (!done_ || !wire_) return;
+    wire_->beginTurn();
     if (phase_ == Phase::header && !flush()) return;
     if (phase_ == Phase::header) beginTls();
     if (phase_ == Phase::handshake && !shakeHands()) return;
@@ -113,7 +133,12 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
 
   void beginTls() {
     phase_ = plan_.tls ? Phase::handshake : Phase::dialogue;
-    if (plan_.tls) wire_->startTls(context_.tls.newSession(plan_.alpn, plan_.serverName));
+    if (!plan_.tls) return;
+    const Resumption* const known = context_.resumption.get();
+    ssl_session_st* const ticket = known && mayOffer_ ? known->offer() : nullptr;
+    offered_ = ticket != nullptr;
+    wire_->startTls(
+        context_.tls.newSession(plan_.alpn, plan_.serverName, ticket, known ? known->group() : 0));
   }
 
   // True: the handshake is done and its result as the plan wants it.
@@ -126,6 +151,8 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
         return wait(tcp::socket::wait_read);
       case Wire::State::wantWrite:
         return wait(tcp::socket::wait_write);
+      case Wire::State::turnOver:
+        return awaitTurn();
       case Wire::State::closed:
         return finish(answeredWrongly("connection closed during the TLS handshake"));
       case Wire::State::reset:
@@ -133,10 +160,10 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
       case Wire::State::failed:
         return finish(answeredWrongly(step.reason));
     }
+    phase_ = Phase::dialogue;
     if (plan_.alpn == Alpn::http2 && wire_->alpn() != "h2")
       return finish(answeredWrongly(
           "the server does not speak HTTP/2: it did not choose h2 in the TLS handshake (ALPN)"));
-    phase_ = Phase::dialogue;
     return true;
   }
 
@@ -150,6 +177,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
           output_.erase(0, step.bytes);
           break;
         case Wire::State::wantRead:  // TLS; the reading that follows waits for it
+        case Wire::State::turnOver:
           return false;
         case Wire::State::wantWrite:
           return wait(tcp::socket::wait_write);
@@ -179,6 +207,8 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
         return wait(tcp::socket::wait_read);
       case Wire::State::wantWrite:
         return wait(tcp::socket::wait_write);
+      case Wire::State::turnOver:
+        return awaitTurn();
       case Wire::State::closed:
         return finish(plan_.dialogue->ended(mute_ ? Dialogue::End::reset : Dialogue::End::closed));
       case Wire::State::reset:
@@ -190,11 +220,25 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   }
 
   bool hear(std::string_view bytes) {
-    received_ += bytes.size();
     if (auto verdict = plan_.dialogue->receive(bytes)) return finish(std::move(*verdict));
-    if (received_ > kMostReceived)
-      return finish(
-          answeredWrongly(fmt::format("{} bytes without a usable answer", kMostReceived)));
+    return !isTooMuch();
+  }
+
+  // Other probes go first. False, as wait().
+  bool awaitTurn() {
+    if (isTooMuch() || turnWaits_) return false;
+    turnWaits_ = true;
+    asio::post(context_.io, [self = shared_from_this()] {
+      self->turnWaits_ = false;
+      self->proceed();
+    });
+    return false;
+  }
+
+  // True: it has ended with that.
+  bool isTooMuch() {
+    if (wire_->received() <= kMostReceived) return false;
+    finish(answeredWrongly(fmt::format("{} bytes without a usable answer", kMostReceived)));
     return true;
   }
 
@@ -214,6 +258,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
     // P9.2: without an answer to read it from.
     if (plan_.weighs && !outcome.weight)
       outcome.weight = ReportedWeight{ReportedWeight::Kind::unavailable, 0};
+    if (plan_.tls && context_.resumption && outcome.kind == Outcome::Kind::success) remember();
     const ProbeDone done = std::exchange(done_, nullptr);
     if (plan_.lingers && outcome.kind == Outcome::Kind::success)
       linger();
@@ -221,6 +266,13 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
       close();
     if (done) done(std::move(outcome));
     return false;
+  }
+
+  void remember() {
+    Resumption& resumption = *context_.resumption;
+    resumption.succeeded(wire_->isResumed());
+    resumption.keep(wire_->ticket());
+    resumption.prefer(wire_->group());
   }
 
   // Until the peer says or ends something, or kLinger is over.
@@ -233,10 +285,20 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
     error_code ignored;
     socket_.cancel(ignored);  // a wait for writing
     socket_.async_wait(tcp::socket::wait_read,
-                       [self = shared_from_this(), timer](const error_code&) {
+                       [self = shared_from_this(), timer](const error_code& error) {
                          timer->cancel();
+                         if (!error) self->takeTicket();
                          self->close();
                        });
+  }
+
+  // With TLS 1.3 it comes after the handshake.
+  void takeTicket() {
+    if (!plan_.tls || !context_.resumption) return;
+    std::array<char, 256> ignored;
+    wire_->beginTurn();
+    static_cast<void>(wire_->read(ignored));
+    context_.resumption->keep(wire_->ticket());
   }
 
   void close() {
@@ -250,36 +312,38 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   const Mark mark_;
   tcp::socket socket_;
   ProbeDone done_;  // empty: the verdict is given, or nobody waits for it
+  const std::string_view header_;
+  bool mayOffer_ = true;  // a ticket
+  bool offered_ = false;
   std::optional<Wire> wire_;
   Phase phase_ = Phase::header;
   std::string output_;
   bool mute_ = false;  // the peer takes nothing any more
-  bool readWaits_ = false, writeWaits_ = false;
-  std::size_t received_ = 0;
+  bool readWaits_ = false, writeWaits_ = false, turnWaits_ = false;
   std::optional<std::chrono::microseconds> connectTime_;
 };
 
-class Running : public Probe {
+class Running : public Conversation {
  public:
-  explicit Running(std::shared_ptr<Conversation> conversation)
-      : conversation_(std::move(conversation)) {}
-  ~Running() override { conversation_->cancel(); }
+  explicit Running(std::shared_ptr<Talk> talk) : talk_(std::move(talk)) {}
+  ~Running() override { talk_->cancel(); }
   std::optional<std::chrono::microseconds> connectTime() const override {
-    return conversation_->connectTime();
+    return talk_->connectTime();
   }
+  bool restsOnTicket() const override { return talk_->restsOnTicket(); }
+  void offerNothing() override { talk_->offerNothing(); }
 
  private:
-  std::shared_ptr<Conversation> conversation_;
+  std::shared_ptr<Talk> talk_;
 };
 
 }  // namespace
 
-std::unique_ptr<Probe> startConversation(ProbeContext context, const ProbeTarget& target, Plan plan,
-                                         ProbeDone done) {
-  auto conversation =
-      std::make_shared<Conversation>(context, target, std::move(plan), std::move(done));
-  conversation->start();
-  return std::make_unique<Running>(std::move(conversation));
+std::unique_ptr<Conversation> startConversation(ProbeContext context, const ProbeTarget& target,
+                                                Plan plan, ProbeDone done) {
+  auto talk = std::make_shared<Talk>(context, target, std::move(plan), std::move(done));
+  talk->start();
+  return std::make_unique<Running>(std::move(talk));
 }
 
 }  // namespace weir::manager

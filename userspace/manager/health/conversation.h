@@ -10,7 +10,8 @@ namespace weir::manager {
 
 // H8, to the byte.
 inline constexpr std::string_view kProxyHeader = "PROXY UNKNOWN\r\n";
-// A peer that sends more without deciding anything gives no answer that a probe could use.
+// A peer that sends more bytes, of whatever kind, without deciding anything gives no answer that a
+// probe could use.
 inline constexpr std::size_t kMostReceived = 262'144;
 
 // How a type of health check is carried out.
@@ -29,6 +30,17 @@ struct Plan {
 // then the dialogue. The connection is new for every probe and is reset at the end: probes of all
 // backends of a service share one destination, and closed connections waiting a minute in
 // TIME_WAIT would use up its ports.
-std::unique_ptr<Probe> startConversation(ProbeContext, const ProbeTarget&, Plan, ProbeDone);
+class Conversation : public Probe {
+ public:
+  // Is what happens in it no more than a resumed session's: a ticket was offered, and the server
+  // has not made a full handshake all the same? Also after the end.
+  virtual bool restsOnTicket() const = 0;
+  // No ticket, unless one was offered already.
+  virtual void offerNothing() = 0;
+};
+
+// The TLS handshake may be a resumed one where the context has a Resumption, which is told of a
+// success and of nothing else.
+std::unique_ptr<Conversation> startConversation(ProbeContext, const ProbeTarget&, Plan, ProbeDone);
 
 }  // namespace weir::manager

@@ -39,10 +39,15 @@ GrpcDialogue::GrpcDialogue(const GrpcRequest& request)
               *this) {}
 
 void GrpcDialogue::field(std::string_view name, std::string_view value) {
-  if (name == "content-type") contentType_ = value;
-  if (name == "grpc-status") grpcStatus_ = value;
-  if (name == "grpc-message") grpcMessage_ = value;
-  if (name == kLoadMetricsHeader) metrics_ = value;
+  std::string* const kept = name == "content-type"       ? &contentType_
+                            : name == "grpc-status"      ? &grpcStatus_
+                            : name == "grpc-message"     ? &grpcMessage_
+                            : name == kLoadMetricsHeader ? &metrics_
+                                                         : nullptr;
+  if (kept == nullptr) return;
+  // A repeated one counts as a list, as HTTP has it: two statuses are none.
+  if (!kept->empty()) kept->append(", ");
+  kept->append(value);
 }
 
 void GrpcDialogue::headersEnd(int status) {

@@ -28,7 +28,7 @@ void Http2Dialogue::data(std::string_view part) {
 std::optional<Outcome> Http2Dialogue::receive(std::string_view bytes) {
   std::string failure = stream_.receive(bytes);
   if (verdict_) return verdict_;
-  if (stream_.isComplete()) return judge_.bodyEnd();
+  if (stream_.isComplete() && answered_) return judge_.bodyEnd();
   if (!failure.empty())
     return answered_ ? judge_.with(answeredWrongly(std::move(failure)))
                      : HttpJudge::garbage(std::move(failure));

@@ -106,7 +106,11 @@ struct Http2Stream::Impl {
   static int onFrame(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     auto* self = static_cast<Impl*>(user);
     switch (frame->hd.type) {
+      case NGHTTP2_DATA:
+        self->ended = self->ended || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+        break;
       case NGHTTP2_HEADERS:
+        self->ended = self->ended || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
         self->endBlock();
         break;
       case NGHTTP2_SETTINGS:
@@ -141,13 +145,16 @@ struct Http2Stream::Impl {
 
   static int onClose(nghttp2_session*, std::int32_t, std::uint32_t error, void* user) {
     auto* self = static_cast<Impl*>(user);
-    if (error == NGHTTP2_NO_ERROR) {
+    // A server may reset a stream without an error, but only what it has ended is complete.
+    if (error == NGHTTP2_NO_ERROR && self->final && self->ended) {
       self->complete = true;
       return 0;
     }
     const char* const name = nghttp2_http2_strerror(error);
     if (self->reset)
-      self->failure = fmt::format("the server reset the stream, {}", name);
+      self->failure = error == NGHTTP2_NO_ERROR
+                          ? "the server reset the stream before its answer was complete"
+                          : fmt::format("the server reset the stream, {}", name);
     else if (self->goaway)
       self->failure = fmt::format("the server refused the request with GOAWAY, {}",
                                   nghttp2_http2_strerror(*self->goaway));
@@ -203,6 +210,7 @@ struct Http2Stream::Impl {
   int status = 0;
   bool final = false;  // the final answer's headers are complete
   bool complete = false;
+  bool ended = false;         // by the server, with END_STREAM
   bool reset = false;         // by the server
   bool settingsCame = false;  // the server's, as they must first of all
   std::string beginning;      // of what came, to tell HTTP/1 from garbage

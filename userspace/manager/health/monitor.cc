@@ -44,15 +44,19 @@ void logTransition(const Prober& prober) {
 }  // namespace
 
 struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
-  struct EndpointState {
+  // An endpoint as a backend of a service; in the order of endpoints.
+  struct Member {
+    EndpointRef endpoint;
+    std::string service;
+    friend auto operator<=>(const Member&, const Member&) = default;
+  };
+  struct MemberState {
     std::set<Prober*> probers;
     Health reported = Health::unknown;
     std::optional<ReportedWeight> reportedWeight;
-    std::optional<Utilization> utilization;  // not reported yet
   };
 
-  Impl(asio::io_context& io, std::function<Health(const EndpointRef&)> knownHealth,
-       std::function<void(Report)> reportTo)
+  Impl(asio::io_context& io, Known knownHealth, std::function<void(Report)> reportTo)
       : context{io, tls}, known(std::move(knownHealth)), report(std::move(reportTo)), timer(io) {}
 
   const std::string* unreachableReason(const ProbeTarget& target) const {
@@ -85,13 +89,20 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
       durations[service].of(outcome.kind).add(prober.lastDuration());
     if (changed) logTransition(prober);
     const EndpointRef& endpoint = prober.target().endpoint;
-    if (outcome.utilization) endpoints[endpoint].utilization = prober.utilization();
-    if (changed || outcome.weight || outcome.utilization) touch(endpoint);
+    if (outcome.utilization)
+      if (const auto utilization = prober.utilization()) readings[endpoint] = *utilization;
+    if (changed || outcome.weight)
+      for (const auto& service : prober.target().services) touched.insert({endpoint, service});
+    if (changed || outcome.weight || outcome.utilization) reportSoon();
   }
 
-  // The endpoint may have another state than the one reported: look at the next report.
-  void touch(const EndpointRef& endpoint) {
-    touched.insert(endpoint);
+  // The member may have another state than the one reported: look at the next report.
+  void touch(const Member& member) {
+    touched.insert(member);
+    reportSoon();
+  }
+
+  void reportSoon() {
     if (timerRuns) return;
     timerRuns = true;
     const Time earliest = lastReport + kReportInterval;
@@ -106,62 +117,87 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
   void flush() {
     timerRuns = false;
     Report changes;
-    for (const auto& ref : std::exchange(touched, {})) {
-      const auto found = endpoints.find(ref);
-      if (found == endpoints.end() || found->second.probers.empty()) continue;
-      EndpointState& endpoint = found->second;
-      if (const Health health = combinedHealth(endpoint); health != endpoint.reported) {
-        endpoint.reported = health;
-        changes.health.push_back({ref, health});
+    for (const auto& member : std::exchange(touched, {})) {
+      const auto found = members.find(member);
+      if (found == members.end()) continue;
+      MemberState& state = found->second;
+      if (const Health health = combinedHealth(state); health != state.reported) {
+        state.reported = health;
+        changes.health.push_back({member.endpoint, health, member.service});
       }
-      const auto weight = combinedWeight(endpoint);
-      if (weight && weight != endpoint.reportedWeight) {
-        endpoint.reportedWeight = weight;
-        changes.weights.push_back({ref, *weight});
+      const auto weight = combinedWeight(state);
+      if (weight && weight != state.reportedWeight) {
+        state.reportedWeight = weight;
+        changes.weights.push_back({member.endpoint, *weight, member.service});
       }
-      if (const auto utilization = std::exchange(endpoint.utilization, std::nullopt))
-        changes.utilizations.push_back({ref, *utilization});
     }
+    for (const auto& [ref, reading] : std::exchange(readings, {}))
+      changes.utilizations.push_back({ref, reading});
     if (changes.health.empty() && changes.weights.empty() && changes.utilizations.empty()) return;
     lastReport = now();
     report(std::move(changes));
   }
 
-  Health combinedHealth(const EndpointState& endpoint) const {
+  Health combinedHealth(const MemberState& member) const {
     std::vector<Health> states;
-    for (const Prober* prober : endpoint.probers)
+    for (const Prober* prober : member.probers)
       states.push_back(unreachableReason(prober->target()) ? Health::unhealthy : prober->state());
     return combineHealth(states);
   }
 
-  static std::optional<ReportedWeight> combinedWeight(const EndpointState& endpoint) {
+  static std::optional<ReportedWeight> combinedWeight(const MemberState& member) {
     std::vector<ReportedWeight> weights;
-    for (const Prober* prober : endpoint.probers)
+    for (const Prober* prober : member.probers)
       if (prober->weight()) weights.push_back(*prober->weight());
     if (weights.empty()) return std::nullopt;
     return combineWeights(weights);
   }
 
+  void join(Prober& prober, const std::string& service) {
+    const Member member{prober.target().endpoint, service};
+    const auto [state, isNew] = members.try_emplace(member);
+    if (isNew) state->second.reported = known(member.endpoint, service);
+    state->second.probers.insert(&prober);
+    touch(member);
+  }
+
+  void leave(Prober& prober, const std::string& service) {
+    const auto state = members.find({prober.target().endpoint, service});
+    state->second.probers.erase(&prober);
+    touch(state->first);
+    if (state->second.probers.empty()) members.erase(state);
+  }
+
+  // The worst state that the services of the target know: a prober continues where one has been.
+  Health knownOf(const ProbeTarget& target) const {
+    std::vector<Health> states;
+    for (const auto& service : target.services) states.push_back(known(target.endpoint, service));
+    return combineHealth(states);
+  }
+
   void add(const ProbeTarget& target) {
-    const Health before = known(target.endpoint);
     auto prober = std::make_shared<Prober>(
-        context, target, before,
+        context, target, knownOf(target),
         [this](Prober& p, const Outcome& outcome, bool changed) { heard(p, outcome, changed); });
-    EndpointState& endpoint = endpoints[target.endpoint];
-    if (endpoint.probers.empty()) endpoint.reported = before;
-    endpoint.probers.insert(prober.get());
+    for (const auto& service : target.services) join(*prober, service);
     probers.emplace(keyOf(target), prober);
     prober->start();
-    touch(target.endpoint);
+  }
+
+  // Services come to share the prober before others leave it.
+  void update(Prober& prober, const ProbeTarget& target) {
+    const std::vector<std::string> before = prober.target().services;
+    prober.update(target);
+    for (const auto& service : target.services)
+      if (!std::ranges::binary_search(before, service)) join(prober, service);
+    for (const auto& service : before)
+      if (!std::ranges::binary_search(target.services, service)) leave(prober, service);
   }
 
   void remove(std::map<TargetKey, std::shared_ptr<Prober>>::iterator position) {
     Prober& prober = *position->second;
     prober.stop();
-    const auto endpoint = endpoints.find(prober.target().endpoint);
-    endpoint->second.probers.erase(&prober);
-    touch(endpoint->first);
-    if (endpoint->second.probers.empty()) endpoints.erase(endpoint);
+    for (const auto& service : prober.target().services) leave(prober, service);
     probers.erase(position);
   }
 
@@ -173,13 +209,13 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
       services.insert(target.services.begin(), target.services.end());
     }
     std::erase_if(durations, [&](const auto& entry) { return services.count(entry.first) == 0; });
-    // New ones first: an endpoint that keeps at least one prober keeps its state.
+    // New ones first: a member that keeps at least one prober keeps its state.
     for (const auto& [key, target] : wanted) {
       const auto found = probers.find(key);
       if (found == probers.end())
         add(*target);
       else
-        found->second->update(*target);
+        update(*found->second, *target);
     }
     for (auto it = probers.begin(); it != probers.end();) {
       const auto next = std::next(it);
@@ -190,21 +226,21 @@ struct HealthMonitor::Impl : std::enable_shared_from_this<HealthMonitor::Impl> {
 
   ProbeContext context;
   TlsContext tls;
-  std::function<Health(const EndpointRef&)> known;
+  Known known;
   std::function<void(Report)> report;
   asio::steady_timer timer;
   bool timerRuns = false;
   Time lastReport;
-  std::set<EndpointRef> touched;
+  std::set<Member> touched;
+  std::map<EndpointRef, Utilization> readings;  // not reported yet
   Unreachable unreachable;
-  std::map<EndpointRef, EndpointState> endpoints;
+  std::map<Member, MemberState> members;
   std::map<TargetKey, std::shared_ptr<Prober>> probers;
   std::map<std::string, ProbeDurations> durations;
   Counters counters;
 };
 
-HealthMonitor::HealthMonitor(asio::io_context& io, std::function<Health(const EndpointRef&)> known,
-                             std::function<void(Report)> report)
+HealthMonitor::HealthMonitor(asio::io_context& io, Known known, std::function<void(Report)> report)
     : impl_(std::make_shared<Impl>(io, std::move(known), std::move(report))) {}
 
 HealthMonitor::~HealthMonitor() {
@@ -218,12 +254,12 @@ void HealthMonitor::setTargets(const std::vector<ProbeTarget>& targets) {
 void HealthMonitor::setUnreachable(Unreachable unreachable) {
   if (unreachable == impl_->unreachable) return;
   impl_->unreachable = std::move(unreachable);
-  for (const auto& [ref, state] : impl_->endpoints) impl_->touch(ref);
+  for (const auto& [member, state] : impl_->members) impl_->touch(member);
 }
 
-std::string HealthMonitor::reason(const EndpointRef& ref) const {
-  const auto found = impl_->endpoints.find(ref);
-  if (found == impl_->endpoints.end()) return {};
+std::string HealthMonitor::reason(const EndpointRef& ref, const std::string& service) const {
+  const auto found = impl_->members.find({ref, service});
+  if (found == impl_->members.end()) return {};
   std::string reasons;
   for (const Prober* prober : found->second.probers) {
     const std::string* unreachable = impl_->unreachableReason(prober->target());
@@ -241,12 +277,12 @@ const std::map<std::string, ProbeDurations>& HealthMonitor::durations() const no
 }
 
 std::optional<std::chrono::microseconds> HealthMonitor::roundTrip(const EndpointRef& ref) const {
-  const auto found = impl_->endpoints.find(ref);
-  if (found == impl_->endpoints.end()) return std::nullopt;
   std::optional<std::chrono::microseconds> shortest;
-  for (const Prober* prober : found->second.probers)
-    if (const auto& time = prober->connectTime(); time && (!shortest || *time < *shortest))
-      shortest = time;
+  for (auto member = impl_->members.lower_bound({ref, ""});
+       member != impl_->members.end() && member->first.endpoint == ref; ++member)
+    for (const Prober* prober : member->second.probers)
+      if (const auto& time = prober->connectTime(); time && (!shortest || *time < *shortest))
+        shortest = time;
   return shortest;
 }
 

@@ -19,7 +19,8 @@ namespace weir::manager {
 // Probes everything it is told to, and reports what changed about endpoints.
 //
 // One prober per endpoint, health check and address, each on its own timer: a hanging backend
-// delays no other's probe. An endpoint's state combines those of its probers (H9). Changes are
+// delays no other's probe; services that ask the same question share it. The state of an endpoint
+// is one per service (H1) and combines those of the probers for that service (H9). Changes are
 // reported together: the first after a quiet time at once, those of the next kReportInterval in one
 // report, so that a thousand backends that turn at once cost few new lookup tables.
 class HealthMonitor {
@@ -41,10 +42,10 @@ class HealthMonitor {
     std::uint64_t notMade = 0;  // for want of something on this machine
   };
 
-  // `known`: the state that an endpoint had before (of the manager's predecessor, or before it was
-  // drained). `report` is called from the event loop.
-  HealthMonitor(boost::asio::io_context&, std::function<Health(const EndpointRef&)> known,
-                std::function<void(Report)> report);
+  // `known`: the state that an endpoint had before for the service (of the manager's predecessor,
+  // or before it was drained). `report` is called from the event loop.
+  using Known = std::function<Health(const EndpointRef&, const std::string& service)>;
+  HealthMonitor(boost::asio::io_context&, Known known, std::function<void(Report)> report);
   ~HealthMonitor();
 
   // From now on exactly these are probed; probers of targets that stay go on undisturbed, with
@@ -55,8 +56,9 @@ class HealthMonitor {
   using Unreachable = std::map<std::pair<Mark, Family>, std::string>;
   void setUnreachable(Unreachable);
 
-  // Why the endpoint is not healthy, in words; empty when it is, or when nothing is known yet.
-  std::string reason(const EndpointRef&) const;
+  // Why the endpoint is not healthy for the service, in words; empty when it is, or when nothing is
+  // known yet.
+  std::string reason(const EndpointRef&, const std::string& service) const;
   Counters counters() const noexcept;
   // The round trip to the endpoint as the last connections to it measured it, the shortest of its
   // addresses; nullopt: none came up yet. For distances (S1).

@@ -6,6 +6,7 @@
 #include "manager/health/conversation.h"
 #include "manager/health/grpc_dialogue.h"
 #include "manager/health/http2_dialogue.h"
+#include "manager/health/resumable.h"
 #include "manager/health/text_dialogue.h"
 
 namespace weir::manager {
@@ -123,7 +124,10 @@ Outcome timedOut(const Probe& probe, const HealthCheck& check) {
 }
 
 std::unique_ptr<Probe> startProbe(ProbeContext context, const ProbeTarget& target, ProbeDone done) {
-  return startConversation(context, target, planOf(target), std::move(done));
+  Plan plan = planOf(target);
+  if (plan.tls && context.resumption)
+    return startResumable(std::move(context), target, std::move(plan), planOf, std::move(done));
+  return startConversation(context, target, std::move(plan), std::move(done));
 }
 
 }  // namespace weir::manager

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// One probe of one target: connect, ask, look at the answer. A probe knows no timeout and no
-// thresholds; its owner destroys it when its time is over.
+// One probe of one target: connect, ask, look at the answer. A probe does not end itself at its
+// check's timeout and knows no thresholds; its owner destroys it when its time is over.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "manager/health/outcome.h"
+#include "manager/health/resumption.h"
 #include "manager/health/tls.h"
 #include "weir/address.h"
 #include "weir/control_plane.h"
@@ -49,6 +50,8 @@ using ProbeDone = std::function<void(Outcome)>;
 struct ProbeContext {
   boost::asio::io_context& io;
   const TlsContext& tls;
+  // What earlier probes of the same target left for its TLS handshakes; empty: all are full ones.
+  std::shared_ptr<Resumption> resumption{};
 };
 
 std::string_view toString(HealthCheck::Type) noexcept;  // as in the configuration

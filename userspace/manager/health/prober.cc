@@ -24,7 +24,14 @@ Prober::Prober(ProbeContext context, ProbeTarget target, Health known, Heard hea
       counter_(known),
       previous_(counter_.state()),
       heard_(std::move(heard)),
-      timer_(context.io) {}
+      timer_(context.io) {
+  forgetTls();
+}
+
+void Prober::forgetTls() {
+  context_.resumption =
+      std::make_shared<Resumption>(target_.check->checkInterval, std::hash<std::string>{}(name_));
+}
 
 void Prober::start() { schedule(firstStart(now(), name_, target_.check->checkInterval)); }
 
@@ -37,7 +44,9 @@ void Prober::stop() {
 
 void Prober::update(ProbeTarget target) {
   const bool sameTiming = target.check->checkInterval == target_.check->checkInterval;
+  const bool sameCheck = *target.check == *target_.check;
   target_ = std::move(target);
+  if (!sameCheck) forgetTls();
   if (!sameTiming && !probe_) schedule(firstStart(now(), name_, target_.check->checkInterval));
 }
 

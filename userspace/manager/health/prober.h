@@ -51,9 +51,10 @@ class Prober : public std::enable_shared_from_this<Prober> {
   void schedule(Time at);
   void probe();
   void expire();
+  void forgetTls();
   void finish(Outcome);
 
-  ProbeContext context_;
+  ProbeContext context_;  // with what is remembered of this target
   ProbeTarget target_;
   std::string name_;  // what its phase is made from
   ThresholdCounter counter_;

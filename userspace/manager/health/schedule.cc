@@ -23,8 +23,8 @@ std::uint64_t stableHash(std::string_view text) noexcept {
 }  // namespace
 
 Clock::duration phaseOf(std::string_view target, Clock::duration interval) noexcept {
-  return Clock::duration(
-      static_cast<Clock::rep>(stableHash(target) % static_cast<std::uint64_t>(interval.count())));
+  const auto turns = static_cast<std::uint64_t>(interval / kTurnOfStarts);
+  return kTurnOfStarts * static_cast<Clock::rep>(stableHash(target) % turns);
 }
 
 Time firstStart(Time now, std::string_view target, Clock::duration interval) noexcept {

@@ -7,6 +7,7 @@
 
 // OpenSSL's, as their headers name them.
 struct ssl_ctx_st;
+struct ssl_session_st;
 struct ssl_st;
 
 namespace weir::manager {
@@ -19,15 +20,22 @@ struct TlsSessionDeleter {
 };
 using TlsSession = std::unique_ptr<ssl_st, TlsSessionDeleter>;
 
+// What a server has given to resume a session with.
+struct TlsTicketDeleter {
+  void operator()(ssl_session_st*) const noexcept;
+};
+using TlsTicket = std::unique_ptr<ssl_session_st, TlsTicketDeleter>;
+
 // What the TLS connections of all probes share. A probe asks whether a backend speaks TLS at all:
-// certificates are not verified (H7), and old versions, short keys and weak ciphers will do. Every
-// handshake is a full one: a resumed session would not tell that the backend's certificate and key
-// work.
+// certificates are not verified (H7), and old versions, short keys and weak ciphers will do.
 class TlsContext {
  public:
   TlsContext();
-  // For one connection. `serverName`: sent as SNI; empty: none.
-  TlsSession newSession(Alpn, const std::string& serverName) const;
+  // For one connection. `serverName`: sent as SNI; empty: none. `ticket`, where there is one, is
+  // offered to the server, which may take it or make a full handshake. `group`: that of the key
+  // exchange which the server chose before, OpenSSL's number; 0: not known.
+  TlsSession newSession(Alpn, const std::string& serverName, ssl_session_st* ticket = nullptr,
+                        int group = 0) const;
 
  private:
   struct Deleter {

@@ -7,6 +7,7 @@
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -33,6 +34,28 @@ void Wire::startTls(TlsSession session) {
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
   SSL_set_bio(tls_.get(), bio, bio);
+  SSL_set_msg_callback(tls_.get(), &Wire::countMessage);
+  // What SSL_set_msg_callback_arg() does, without its cast.
+  SSL_ctrl(tls_.get(), SSL_CTRL_SET_MSG_CALLBACK_ARG, 0, this);
+}
+
+void Wire::countMessage(int isWritten, int, int type, const void*, std::size_t, ssl_st*,
+                        void* self) {
+  if (isWritten == 0 && type == SSL3_RT_HANDSHAKE) ++static_cast<Wire*>(self)->messages_;
+}
+
+// -1 with errno EAGAIN also when this turn has had its share.
+ssize_t Wire::receive(char* into, std::size_t size) {
+  if (share_ == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  const ssize_t n = ::recv(fd_, into, std::min(size, share_), 0);
+  if (n > 0) {
+    share_ -= static_cast<std::size_t>(n);
+    received_ += static_cast<std::size_t>(n);
+  }
+  return n;
 }
 
 Wire::Step Wire::handshake() {
@@ -48,14 +71,29 @@ std::string_view Wire::alpn() const noexcept {
   return {reinterpret_cast<const char*>(name), length};
 }
 
+bool Wire::isResumed() const noexcept { return tls_ && SSL_session_reused(tls_.get()) == 1; }
+
+int Wire::group() const noexcept {
+  // What SSL_get_negotiated_group() does, without its cast.
+  return tls_ ? static_cast<int>(SSL_ctrl(tls_.get(), SSL_CTRL_GET_NEGOTIATED_GROUP, 0, nullptr))
+              : 0;
+}
+
+TlsTicket Wire::ticket() const noexcept {
+  if (!tls_) return {};
+  TlsTicket ticket(SSL_get1_session(tls_.get()));
+  if (ticket && SSL_SESSION_is_resumable(ticket.get()) == 0) ticket.reset();
+  return ticket;
+}
+
 Wire::Step Wire::read(std::span<char> into) {
   if (tls_) {
     ERR_clear_error();
     return tlsStep(SSL_read(tls_.get(), into.data(), static_cast<int>(into.size())));
   }
-  const ssize_t n = ::recv(fd_, into.data(), into.size(), 0);
+  const ssize_t n = receive(into.data(), into.size());
   if (n == 0) return {State::closed};
-  if (n < 0 && isRetry(errno)) return {State::wantRead};
+  if (n < 0 && isRetry(errno)) return {share_ == 0 ? State::turnOver : State::wantRead};
   return plainStep(n);
 }
 
@@ -83,9 +121,16 @@ Wire::Step Wire::plainStep(ssize_t result) const {
 
 Wire::Step Wire::tlsStep(int result) {
   if (result > 0) return {State::done, static_cast<std::size_t>(result)};
+  if (messages_ > kMostMessages) {
+    ERR_clear_error();
+    return {State::failed, 0,
+            fmt::format("TLS: more than {} handshake messages, tickets and key updates without an "
+                        "answer",
+                        kMostMessages)};
+  }
   switch (SSL_get_error(tls_.get(), result)) {
     case SSL_ERROR_WANT_READ:
-      return {State::wantRead};
+      return {share_ == 0 ? State::turnOver : State::wantRead};
     case SSL_ERROR_WANT_WRITE:
       return {State::wantWrite};
     case SSL_ERROR_ZERO_RETURN:
@@ -116,7 +161,8 @@ const bio_method_st* Wire::bioMethod() {
 int Wire::bioRead(bio_st* bio, char* into, int size) {
   auto* const self = static_cast<Wire*>(BIO_get_data(bio));
   BIO_clear_retry_flags(bio);
-  const ssize_t n = ::recv(self->fd_, into, static_cast<std::size_t>(size), 0);
+  if (self->messages_ > kMostMessages) return -1;  // tlsStep() says why
+  const ssize_t n = self->receive(into, static_cast<std::size_t>(size));
   self->error_ = n < 0 ? errno : 0;
   if (n < 0 && isRetry(errno)) BIO_set_retry_read(bio);
   if (n == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);

@@ -49,6 +49,9 @@ class Announcements {
   // Those of a former protocol number.
   Status removeProxies(std::uint8_t routeProtocol);
 
+  // What is there was made under other numbers.
+  void forget() { things_.forget(); }
+
   // Announces everything with the next addMissing().
   void again() { announced_.clear(); }
   // Addresses that should be answered for and are not, in words.

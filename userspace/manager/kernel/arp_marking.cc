@@ -46,6 +46,18 @@ NftRule ruleFor(Address address, std::uint32_t fwmarkMask) {
       .done(fmt::format("{}: mark {:#010x}/{:#010x}", address.toString(), mark, fwmarkMask));
 }
 
+NftChain makeChain() {
+  auto chain = owned<NftChain>(nftnl_chain_alloc());
+  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_FAMILY, kFamily);
+  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TABLE, kTableName);
+  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_NAME, kChain);
+  nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TYPE, "filter");
+  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_HOOKNUM, kHookInput);
+  nftnl_chain_set_s32(chain.get(), NFTNL_CHAIN_PRIO, 0);
+  nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_POLICY, kVerdictAccept);
+  return chain;
+}
+
 template <class Fill>
 void addArpMessage(Messages& messages, const char* what, int type, unsigned flags, std::size_t room,
                    Fill fill) {
@@ -77,6 +89,21 @@ Status sendTransaction(Netlink& netlink, Messages& messages) {
 
 }  // namespace
 
+Result<bool> ArpMarking::chainHolds() {
+  Messages request;
+  addArpMessage(request, "ARP chain", NFT_MSG_GETCHAIN, 0, 256, [](nlmsghdr* m) {
+    mnl_attr_put_strz(m, NFTA_CHAIN_TABLE, kTableName);
+    mnl_attr_put_strz(m, NFTA_CHAIN_NAME, kChain);
+  });
+  const NftChain wanted = makeChain();
+  bool holds = false;
+  const Status asked = netlink_.exchange(request, [&](const NetlinkAnswer& answer) {
+    holds = answer.reply != nullptr && isChain(answer.reply, wanted.get());
+  });
+  if (!asked) return asked.error();
+  return holds;
+}
+
 Result<ArpMarking::Found> ArpMarking::read() {
   Found found;
   Messages request;
@@ -89,9 +116,15 @@ Result<ArpMarking::Found> ArpMarking::read() {
     std::uint32_t length = 0;
     const void* data = nftnl_table_get_data(table.get(), NFTNL_TABLE_USERDATA, &length);
     found.ours = textIn(data, length, NFTNL_UDATA_TABLE_COMMENT) == kComment;
+    // Not dormant, and nothing in it but the chain.
+    found.structure = nftnl_table_get_u32(table.get(), NFTNL_TABLE_FLAGS) == 0 &&
+                      nftnl_table_get_u32(table.get(), NFTNL_TABLE_USE) == 1;
   });
   if (!asked) return asked.error();
   if (!found.table) return found;
+  const auto chain = chainHolds();
+  if (!chain) return chain.error();
+  found.structure = found.structure && *chain;
   Messages rules;
   addArpMessage(rules, "ARP rules", NFT_MSG_GETRULE, 0, 256,
                 [](nlmsghdr* m) { mnl_attr_put_strz(m, NFTA_RULE_TABLE, kTableName); });
@@ -100,7 +133,7 @@ Result<ArpMarking::Found> ArpMarking::read() {
   for (std::size_t i = 0; i < dump->size(); ++i) {
     const NftRule rule(nftnl_rule_alloc());
     if (rule && nftnl_rule_nlmsg_parse(dump->at(i), rule.get()) >= 0)
-      found.rules.push_back(commentOf(rule.get()));
+      found.rules.push_back(contentsOf(rule.get()));
   }
   return found;
 }
@@ -113,24 +146,18 @@ Result<bool> ArpMarking::converge(const std::set<Address>& addresses, std::uint3
         "there is an nf_tables table `arp weir` that weir has not made; weir needs this name for "
         "its own: rename or delete the table (nft delete table arp weir)"};
   std::vector<NftRule> rules;
-  std::vector<std::string> comments;
+  std::vector<std::string> contents;
   for (const Address& address : addresses) {
     rules.push_back(ruleFor(address, fwmarkMask));
-    comments.push_back(commentOf(rules.back().get()));
+    contents.push_back(contentsOf(rules.back().get()));
   }
-  if (found->table == !addresses.empty() && found->rules == comments) return false;
+  if (!found->table && addresses.empty()) return false;
+  if (found->structure && !addresses.empty() && found->rules == contents) return false;
   Messages messages;
   if (found->table) addTable(messages, NFT_MSG_DELTABLE, 0);
   if (!addresses.empty()) {
     addTable(messages, NFT_MSG_NEWTABLE, NLM_F_CREATE | NLM_F_EXCL);
-    const auto chain = owned<NftChain>(nftnl_chain_alloc());
-    nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_FAMILY, kFamily);
-    nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TABLE, kTableName);
-    nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_NAME, kChain);
-    nftnl_chain_set_str(chain.get(), NFTNL_CHAIN_TYPE, "filter");
-    nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_HOOKNUM, kHookInput);
-    nftnl_chain_set_s32(chain.get(), NFTNL_CHAIN_PRIO, 0);
-    nftnl_chain_set_u32(chain.get(), NFTNL_CHAIN_POLICY, kVerdictAccept);
+    const NftChain chain = makeChain();
     addArpMessage(messages, "nf_tables chain of table arp weir", NFT_MSG_NEWCHAIN, NLM_F_CREATE,
                   512, [&](nlmsghdr* m) { nftnl_chain_nlmsg_build_payload(m, chain.get()); });
     for (const NftRule& rule : rules)

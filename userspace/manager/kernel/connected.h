@@ -18,11 +18,16 @@ struct ConnectedSubnet {
   std::string interface;
 };
 
-// Of every address of every interface but loopback's and IPv6's link-local ones.
+// Of every address of every interface but loopback's and IPv6's link-local ones; of an address with
+// a peer, the peer's subnet and the address itself.
 Result<std::vector<ConnectedSubnet>> connectedSubnets(Netlink&);
 
 // One sentence for each route that is in conflict with a subnet.
 std::vector<std::string> conflictsWithSubnets(std::span<const DivertedRoute>,
                                               std::span<const ConnectedSubnet>);
+
+// Asks the kernel for its addresses, and by which routes it would forward to these destinations: a
+// route without a gateway over a link with neighbours makes a subnet too.
+Result<std::vector<std::string>> routeConflicts(Netlink&, std::span<const DivertedRoute>);
 
 }  // namespace weir::manager

@@ -64,8 +64,8 @@ DivertElements joined(const DivertElements& a, const DivertElements& b) {
 }
 
 void addTable(Messages& messages, Family family, int type, unsigned flags,
-              const RoutingOwnership& routing = {}) {
-  const NftTable table = makeTable(family, routing);
+              const std::vector<RoutingOwnership>& owners = {}) {
+  const NftTable table = makeTable(family, owners);
   if (type != NFT_MSG_NEWTABLE) nftnl_table_unset(table.get(), NFTNL_TABLE_USERDATA);
   addNftMessage(messages, fmt::format("nf_tables table {}", kTableName), type, family, flags, 512,
                 [&table](nlmsghdr* m) { nftnl_table_nlmsg_build_payload(m, table.get()); });
@@ -128,8 +128,10 @@ Result<bool> Divert::findTable(Family family, Found& found) {
     }
     if (answer.reply == nullptr) return;
     const NftTable table(nftnl_table_alloc());
-    if (table && nftnl_table_nlmsg_parse(answer.reply, table.get()) >= 0)
-      found.owner = ownershipIn(table.get());
+    if (!table || nftnl_table_nlmsg_parse(answer.reply, table.get()) < 0) return;
+    found.owners = ownersIn(table.get());
+    found.flags = nftnl_table_get_u32(table.get(), NFTNL_TABLE_FLAGS);
+    found.objects = nftnl_table_get_u32(table.get(), NFTNL_TABLE_USE);
   });
   if (!asked) return asked.error();
   if (!refusal) return refusal.error();
@@ -151,7 +153,8 @@ Result<std::vector<RoutingOwnership>> Divert::earlierRuns() {
     const auto there = findTable(family, found);
     if (!there) return there.error();
     if (Status ours = checkOwner(family, found); !ours) return ours.error();
-    if (found.owner) owners.push_back(*found.owner);
+    for (const RoutingOwnership& own : found.owners)
+      if (std::ranges::find(owners, own) == owners.end()) owners.push_back(own);
   }
   return owners;
 }
@@ -186,15 +189,7 @@ Result<bool> Divert::structureHolds(Family family, const DivertParameters& param
             holds && nftnl_set_get_u32(set.get(), field) == nftnl_set_get_u32(wanted.get(), field);
       return;
     }
-    const NftChain chain(nftnl_chain_alloc());
-    const nftnl_chain* wanted = chains[answer.request - kDivertSets.size()].get();
-    holds = holds && chain && nftnl_chain_nlmsg_parse(answer.reply, chain.get()) >= 0 &&
-            nftnl_chain_is_set(chain.get(), NFTNL_CHAIN_HOOKNUM) ==
-                nftnl_chain_is_set(wanted, NFTNL_CHAIN_HOOKNUM);
-    for (const std::uint16_t field : {NFTNL_CHAIN_HOOKNUM, NFTNL_CHAIN_PRIO, NFTNL_CHAIN_POLICY})
-      holds =
-          holds && (!nftnl_chain_is_set(wanted, field) ||
-                    nftnl_chain_get_u32(chain.get(), field) == nftnl_chain_get_u32(wanted, field));
+    holds = holds && isChain(answer.reply, chains[answer.request - kDivertSets.size()].get());
   });
   if (!asked) return asked.error();
   if (!holds) return false;
@@ -211,12 +206,16 @@ Result<bool> Divert::rulesHold(Family family, const DivertParameters& parameters
   for (std::size_t i = 0; i < dump->size(); ++i) {
     const NftRule rule(nftnl_rule_alloc());
     if (!rule || nftnl_rule_nlmsg_parse(dump->at(i), rule.get()) < 0) return false;
-    found.push_back(fingerprint(rule.get()));
+    found.push_back(contentsOf(rule.get()));
   }
-  std::vector<std::string> wanted;
-  for (const NftRule& rule : makeRules(family, parameters, form_))
-    wanted.push_back(fingerprint(rule.get()));
-  return found == wanted;
+  // An earlier run may have found out already which form this kernel has.
+  for (const QueueForm form : {QueueForm::native, QueueForm::compat}) {
+    std::vector<std::string> wanted;
+    for (const NftRule& rule : makeRules(family, parameters, form))
+      wanted.push_back(contentsOf(rule.get()));
+    if (found == wanted) return true;
+  }
+  return false;
 }
 
 Result<Divert::Found> Divert::read(Family family, const DivertParameters& parameters) {
@@ -227,7 +226,10 @@ Result<Divert::Found> Divert::read(Family family, const DivertParameters& parame
   if (Status ours = checkOwner(family, found); !ours) return ours.error();
   const auto structure = structureHolds(family, parameters);
   if (!structure) return structure.error();
-  found.structure = *structure && found.owner == parameters.routing;
+  // A table that is dormant has all its rules and none of its hooks; one with a chain or a set more
+  // than weir's may drop what it likes.
+  found.structure = *structure && found.owners == parameters.owners && found.flags == 0 &&
+                    found.objects == kDivertSets.size() + makeChains(family, parameters).size();
   for (const DivertSet which : kDivertSets) {
     // Without the structure the set may be missing, and then there is nothing to keep.
     const Status read = readElements(netlink_, family, which, found.elements);
@@ -241,7 +243,7 @@ Status Divert::rebuild(Family family, const DivertElements& elements,
   for (;;) {
     Messages messages;
     if (tableExists) addTable(messages, family, NFT_MSG_DELTABLE, 0);
-    addTable(messages, family, NFT_MSG_NEWTABLE, NLM_F_CREATE | NLM_F_EXCL, parameters.routing);
+    addTable(messages, family, NFT_MSG_NEWTABLE, NLM_F_CREATE | NLM_F_EXCL, parameters.owners);
     for (const DivertSet which : kDivertSets) {
       const NftSet set = makeSet(family, which);
       addNftMessage(messages, "nf_tables set", NFT_MSG_NEWSET, family, NLM_F_CREATE, 512,
@@ -352,7 +354,8 @@ Status Divert::convergeFamily(Family family, const DivertElements& wanted,
 }
 
 Status Divert::converge(const KernelWish& wish, bool fallback,
-                        const std::set<ApplianceOrigin>& origins, KernelState::Prune prune,
+                        const std::set<ApplianceOrigin>& origins,
+                        std::span<const RoutingOwnership> former, KernelState::Prune prune,
                         ChangeLog& log) {
   const std::set<Address> appliances(wish.appliances.begin(), wish.appliances.end());
   Status status = success();
@@ -363,9 +366,12 @@ Status Divert::converge(const KernelWish& wish, bool fallback,
       if ((backend.ipv4 && appliances.contains(*backend.ipv4)) ||
           (backend.ipv6 && appliances.contains(*backend.ipv6)))
         elements.marks.insert(backend.mark.value());
-    const DivertParameters parameters{
-        wish.fwmarkMask,        wish.queueBase, wish.queues, anyRangeCoversAnAddress(elements),
-        routingOwnership(wish), fallback};
+    const DivertParameters parameters{wish.fwmarkMask,
+                                      wish.queueBase,
+                                      wish.queues,
+                                      anyRangeCoversAnAddress(elements),
+                                      ownersOf(routingOwnership(wish), former),
+                                      fallback};
     keepFirst(status, convergeFamily(family, elements, parameters, prune, log));
   }
   return status;

@@ -63,20 +63,23 @@ class Divert {
   Result<std::vector<RoutingOwnership>> earlierRuns();
 
   // `fallback`: what is diverted gets the fallback's mark instead of going to the queues.
+  // `former`: numbers that the tables name beside the wish's, until what lies under them has gone.
   Status converge(const KernelWish&, bool fallback, const std::set<ApplianceOrigin>&,
-                  KernelState::Prune, ChangeLog&);
+                  std::span<const RoutingOwnership> former, KernelState::Prune, ChangeLog&);
   Status removeAll();
 
  private:
   struct Found {
     bool table = false;
-    std::optional<RoutingOwnership> owner;
-    bool structure = false;  // comment, sets, chains and rules are as they should be
+    std::vector<RoutingOwnership> owners;
+    std::uint32_t flags = 0;    // NFT_TABLE_F_*; weir's tables have none
+    std::uint32_t objects = 0;  // sets, chains and the like
+    bool structure = false;     // comment, flags, sets, chains and rules are as they should be
     DivertElements elements;
   };
   Result<bool> findTable(Family, Found&);
   bool isOurs(Family family, const Found& found) const {
-    return found.owner.has_value() || made_[indexOf(family)].has_value();
+    return !found.owners.empty() || made_[indexOf(family)].has_value();
   }
   Status checkOwner(Family, const Found&) const;
   Status convergeFamily(Family, const DivertElements&, const DivertParameters&, KernelState::Prune,

@@ -12,10 +12,12 @@
 #include <linux/rtnetlink.h>
 #include <net/if_arp.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include "manager/kernel/attributes.h"
 #include "manager/kernel/own_numbers.h"
@@ -31,7 +33,13 @@ constexpr std::uint32_t kTypeMark = 19;
 constexpr std::uint32_t kTypeInterface = 20;
 constexpr unsigned kBitsPerConcatenatedType = 6;
 
-constexpr char kCommentFormat[] = "weir-manager: rules %u, tables %u, protocol %hhu%n";
+// A comment of weir's: this, then the numbers of its run, then those of earlier ones whose rules
+// and routes have not been removed yet.
+constexpr std::string_view kCommentBegin = "weir-manager: ";
+constexpr std::string_view kCommentSeparator = "; before: ";
+constexpr char kNumbersFormat[] = "rules %u, tables %u, protocol %hhu%n";
+// What fits into the user data of a table.
+constexpr std::size_t kFormerNamed = 3;
 
 constexpr std::uint8_t kNeighbourDiscoveryFirst = 133;  // router solicitation
 constexpr std::uint8_t kNeighbourSolicitation = 135;
@@ -131,29 +139,47 @@ std::uint32_t keyLength(DivertSet set, Family family) noexcept {
   return 0;
 }
 
-NftTable makeTable(Family family, const RoutingOwnership& routing) {
+NftTable makeTable(Family family, const std::vector<RoutingOwnership>& owners) {
   auto table = owned<NftTable>(nftnl_table_alloc());
   nftnl_table_set_u32(table.get(), NFTNL_TABLE_FAMILY, addressFamily(family));
   nftnl_table_set_str(table.get(), NFTNL_TABLE_NAME, kTableName);
-  const std::string comment =
-      fmt::format("weir-manager: rules {}, tables {}, protocol {}", routing.ruleBase,
-                  routing.tableBase, routing.routeProtocol);
+  std::string comment(kCommentBegin);
+  for (std::size_t i = 0; i < owners.size(); ++i)
+    comment += fmt::format("{}rules {}, tables {}, protocol {}", i == 0 ? "" : kCommentSeparator,
+                           owners[i].ruleBase, owners[i].tableBase, owners[i].routeProtocol);
   const UserData data(NFTNL_UDATA_TABLE_COMMENT, comment);
   nftnl_table_set_data(table.get(), NFTNL_TABLE_USERDATA, data.bytes(), data.size());
   return table;
 }
 
-std::optional<RoutingOwnership> ownershipIn(const nftnl_table* table) {
+std::vector<RoutingOwnership> ownersOf(const RoutingOwnership& own,
+                                       std::span<const RoutingOwnership> former) {
+  std::vector<RoutingOwnership> owners{own};
+  // The newest are the last.
+  for (const RoutingOwnership& other : former.last(std::min(former.size(), kFormerNamed)))
+    owners.push_back(other);
+  return owners;
+}
+
+std::vector<RoutingOwnership> ownersIn(const nftnl_table* table) {
   std::uint32_t length = 0;
   const void* data = nftnl_table_get_data(table, NFTNL_TABLE_USERDATA, &length);
   const std::string comment = textIn(data, length, NFTNL_UDATA_TABLE_COMMENT);
-  RoutingOwnership routing;
-  int end = 0;
-  if (std::sscanf(comment.c_str(), kCommentFormat, &routing.ruleBase, &routing.tableBase,
-                  &routing.routeProtocol, &end) != 3 ||
-      static_cast<std::size_t>(end) != comment.size())
-    return std::nullopt;
-  return routing;
+  std::vector<RoutingOwnership> owners;
+  if (!comment.starts_with(kCommentBegin)) return owners;
+  std::size_t at = kCommentBegin.size();
+  for (;;) {
+    RoutingOwnership own;
+    int read = 0;
+    if (std::sscanf(comment.c_str() + at, kNumbersFormat, &own.ruleBase, &own.tableBase,
+                    &own.routeProtocol, &read) != 3)
+      return {};
+    owners.push_back(own);
+    at += static_cast<std::size_t>(read);
+    if (at == comment.size()) return owners;
+    if (comment.compare(at, kCommentSeparator.size(), kCommentSeparator) != 0) return {};
+    at += kCommentSeparator.size();
+  }
 }
 
 std::vector<NftChain> makeChains(Family family, const DivertParameters& parameters) {
@@ -175,6 +201,19 @@ std::vector<NftChain> makeChains(Family family, const DivertParameters& paramete
   chains.push_back(make(kChainName, kChainPriority));
   if (parameters.overlap) chains.push_back(make(kReturnedChainName, kChainPriority + 1));
   return chains;
+}
+
+bool isChain(const nlmsghdr* dumped, const nftnl_chain* wanted) {
+  const NftChain chain(nftnl_chain_alloc());
+  if (!chain || nftnl_chain_nlmsg_parse(dumped, chain.get()) < 0) return false;
+  if (nftnl_chain_is_set(chain.get(), NFTNL_CHAIN_HOOKNUM) !=
+      nftnl_chain_is_set(wanted, NFTNL_CHAIN_HOOKNUM))
+    return false;
+  for (const std::uint16_t field : {NFTNL_CHAIN_HOOKNUM, NFTNL_CHAIN_PRIO, NFTNL_CHAIN_POLICY})
+    if (nftnl_chain_is_set(wanted, field) &&
+        nftnl_chain_get_u32(chain.get(), field) != nftnl_chain_get_u32(wanted, field))
+      return false;
+  return true;
 }
 
 NftSet makeSet(Family family, DivertSet which) {
@@ -286,21 +325,6 @@ std::vector<NftRule> makeRules(Family family, const DivertParameters& parameters
                         .done(processed(bySource ? "source" : "interface")));
   }
   return rules;
-}
-
-std::string fingerprint(nftnl_rule* rule) {
-  std::string result = nftnl_rule_get_str(rule, NFTNL_RULE_CHAIN);
-  result += ": " + commentOf(rule) + ":";
-  nftnl_expr_foreach(
-      rule,
-      [](nftnl_expr* expression, void* out) {
-        std::string_view name = nftnl_expr_get_str(expression, NFTNL_EXPR_NAME);
-        if (name == "target") name = "queue";
-        static_cast<std::string*>(out)->append(" ").append(name);
-        return 0;
-      },
-      &result);
-  return result;
 }
 
 }  // namespace weir::manager

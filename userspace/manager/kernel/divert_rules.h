@@ -52,7 +52,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -89,9 +89,11 @@ struct DivertParameters {
   std::uint32_t fwmarkMask = 0;
   std::uint16_t queueBase = 0;
   std::uint16_t queues = 1;
-  bool overlap = false;      // a route covers a virtual address
-  RoutingOwnership routing;  // told in the table's comment, for a successor with other numbers
-  bool fallback = false;     // to the fallback's mark instead of the queues
+  bool overlap = false;  // a route covers a virtual address
+  // Told in the table's comment, for a successor with other numbers: this run's, and those of
+  // earlier ones whose rules and routes are still there.
+  std::vector<RoutingOwnership> owners;
+  bool fallback = false;  // to the fallback's mark instead of the queues
   friend bool operator==(const DivertParameters&, const DivertParameters&) = default;
 };
 
@@ -99,18 +101,19 @@ using NftTable = std::unique_ptr<nftnl_table, NftnlDeleter<nftnl_table_free>>;
 using NftChain = std::unique_ptr<nftnl_chain, NftnlDeleter<nftnl_chain_free>>;
 using NftSet = std::unique_ptr<nftnl_set, NftnlDeleter<nftnl_set_free>>;
 
+// `own`, then the newest of the former ones, as many as a comment has room for.
+std::vector<RoutingOwnership> ownersOf(const RoutingOwnership& own,
+                                       std::span<const RoutingOwnership> former);
 // By its comment a table is known as weir's.
-NftTable makeTable(Family, const RoutingOwnership&);
-// nullopt: not a comment of weir's.
-std::optional<RoutingOwnership> ownershipIn(const nftnl_table*);
+NftTable makeTable(Family, const std::vector<RoutingOwnership>& owners);
+// The same, from a comment; empty: not one of weir's.
+std::vector<RoutingOwnership> ownersIn(const nftnl_table*);
 std::vector<NftChain> makeChains(Family, const DivertParameters&);
+// Is the chain that a message of the kernel's tells of hooked as the wanted one is?
+bool isChain(const nlmsghdr* dumped, const nftnl_chain* wanted);
 // A set without elements.
 NftSet makeSet(Family, DivertSet);
 // Of all chains, in the order of makeChains() and then of the rules.
 std::vector<NftRule> makeRules(Family, const DivertParameters&, QueueForm);
-
-// What identifies a rule in a dump: its chain, its comment, which names every parameter, and the
-// names of its expressions in order, the two queue forms alike.
-std::string fingerprint(nftnl_rule*);
 
 }  // namespace weir::manager

@@ -31,7 +31,10 @@ bool isTableNews(const nlmsghdr& message, std::string_view table) {
       (message.nlmsg_type & 0xff) == NFT_MSG_NEWGEN)
     return false;
   const auto* header = static_cast<const nfgenmsg*>(mnl_nlmsg_get_payload(&message));
-  if (header->nfgen_family != AF_INET && header->nfgen_family != AF_INET6) return false;
+  constexpr std::uint8_t kArp = 3;  // NFPROTO_ARP, whose header does not go with the C library's
+  if (header->nfgen_family != AF_INET && header->nfgen_family != AF_INET6 &&
+      header->nfgen_family != kArp)
+    return false;
   bool found = false;
   // All objects name their table in the attribute of this number.
   forEachAttribute(message, sizeof *header, [&](const nlattr* attribute) {

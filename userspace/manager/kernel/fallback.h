@@ -12,7 +12,8 @@
 //   table RANGES   each destRange: the same
 //
 // The kernel chooses by its hash of addresses, and of ports where fib_multipath_hash_policy says
-// so, alike for both directions of a connection (N6). It knows nothing of the tracking table.
+// so; with the policy that routes need (sysctl_needs.h) alike for both directions of a connection
+// (N6). It knows nothing of the tracking table.
 #pragma once
 
 #include <set>

@@ -30,14 +30,23 @@ Status checkMarks(const KernelWish& wish) {
 Status HostParts::convergeSysctls(const KernelWish& wish, const Links& links,
                                   const std::vector<ConnectedSubnet>& subnets,
                                   const NextHops& nextHops) {
-  if (!wish.manageSysctls) return sysctls_.restore();
+  sysctls_.follow(links);
+  Status status = success();
+  if (!wish.manageSysctls) {
+    status = sysctls_.restore();
+    const auto now = std::chrono::steady_clock::now();
+    if (lookedAt_ && now - *lookedAt_ < kLookInterval) return status;
+    lookedAt_ = now;
+  }
   auto view = viewHost(netlink_, wish, links, subnets, nextHops);
   if (!view) return view.error();
-  view->spreadsByPort = wish.spreadsByPort;
-  return sysctls_.set(unmetSysctls(*view, readSysctls()), links);
+  const std::vector<SysctlNeed> unmet = unmetSysctls(*view, readSysctls());
+  unfitness_ = wish.manageSysctls ? std::string() : manager::unfitness(unmet);
+  return wish.manageSysctls ? sysctls_.set(unmet, links) : status;
 }
 
-Status HostParts::addMissing(const KernelWish& wish, const NextHops& nextHops, ChangeLog& log) {
+Status HostParts::addMissing(const KernelWish& wish, const NextHops& nextHops,
+                             std::span<const RoutingOwnership> former, ChangeLog& log) {
   fallbackReady_ = false;
   if (Status room = checkMarks(wish); !room) return room;
   const auto links = readLinks(netlink_);
@@ -53,12 +62,13 @@ Status HostParts::addMissing(const KernelWish& wish, const NextHops& nextHops, C
   keepFirst(status, locals_.addMissing(locals, own.routeProtocol, log));
 
   FallbackPlan plan = planFallback(wish, nextHops);
-  Status fallback = nextHops_.addMissing(std::move(plan.objects), std::move(plan.groups), own, log);
+  Status fallback =
+      nextHops_.addMissing(std::move(plan.objects), std::move(plan.groups), own, former, log);
   OwnRoutingWish routing = announcements_.plan(wish, *links, *subnets);
   routing.routes.merge(plan.routing.routes);
   routing.rules.merge(plan.routing.rules);
   routing.routes.merge(virtualRoutes(wish.announced, own));
-  keepFirst(fallback, routing_.addMissing(std::move(routing), own, log));
+  keepFirst(fallback, routing_.addMissing(std::move(routing), own, former, log));
   fallbackReady_ = wish.fallback.has_value() && fallback.ok();
   keepFirst(status, fallback);
   keepFirst(status, announcements_.addMissing(wish, *links, log));
@@ -91,6 +101,19 @@ Status HostParts::removeAll(const RoutingOwnership& own) {
   keepFirst(status, nextHops_.removeAll(own));
   keepFirst(status, locals_.removeAll(own.routeProtocol));
   return status;
+}
+
+void HostParts::forget() {
+  announcements_.forget();
+  routing_.forget();
+  nextHops_.forget();
+  locals_.forget();
+}
+
+Status HostParts::restoreSysctls() {
+  // An interface may have got another name a moment ago.
+  if (const auto links = readLinks(netlink_)) sysctls_.follow(*links);
+  return sysctls_.restore();
 }
 
 }  // namespace weir::manager

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "manager/kernel/host_view.h"
 
+#include <fmt/format.h>
 #include <linux/rtnetlink.h>
 
 #include <algorithm>
@@ -54,10 +55,31 @@ std::vector<Address> virtualAddresses(const KernelWish& wish) {
   return addresses;
 }
 
+HeldAddress describeHeld(const Address& address) {
+  return {fmt::format("the virtual address {} is an address of this host: its packets end here "
+                      "instead of at the backends, which alone must hold it",
+                      address.toString()),
+          fmt::format("ip addr del {0}/{1} dev INTERFACE   (ip addr show to {0} names it)",
+                      address.toString(), 8 * addressLength(address.family()))};
+}
+
+std::vector<std::string> heldVirtualAddresses(const KernelWish& wish,
+                                              const std::set<LocalAddress>& held) {
+  std::vector<std::string> sentences;
+  for (const Address& address : virtualAddresses(wish)) {
+    if (!held.contains({address})) continue;
+    const HeldAddress what = describeHeld(address);
+    sentences.push_back(fmt::format("{}; take it away: {}", what.breaks, what.fix));
+  }
+  return sentences;
+}
+
 Result<HostView> viewHost(Netlink& netlink, const KernelWish& wish, const Links& links,
                           const std::vector<ConnectedSubnet>& subnets, const NextHops& nextHops) {
   HostView view;
   view.links = links;
+  view.spreadsByPort = wish.spreadsByPort;
+  view.bothWays = !wish.routes.empty();
   const auto uses = [&view](Family family) {
     (family == Family::ipv4 ? view.ipv4 : view.ipv6) = true;
   };

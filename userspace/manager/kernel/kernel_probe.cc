@@ -49,7 +49,7 @@ std::string tryNextHops() {
   const std::uint32_t id = nextHopId(own, 1, Family::ipv4);
   const Status done =
       objects.addMissing({{id, 1, Address::ipv4(0xc0000202)}},
-                         {{groupId(own, ServiceId(0), Family::ipv4), {{id, 1}}}}, own, log);
+                         {{groupId(own, ServiceId(0), Family::ipv4), {{id, 1}}}}, own, {}, log);
   return done ? std::string() : done.error().message;
 }
 

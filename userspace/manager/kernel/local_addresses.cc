@@ -72,12 +72,13 @@ Status LocalAddresses::change(const std::vector<LocalAddress>& addresses, bool a
 
 Status LocalAddresses::addMissing(const std::set<LocalAddress>& wanted, std::uint8_t protocol,
                                   ChangeLog& log) {
-  const auto found = hostAddresses(netlink_, protocol);
+  auto found = hostAddresses(netlink_, protocol);
   if (!found) return found.error();
   std::set<LocalAddress> needed;
   for (const LocalAddress& address : wanted)
     if (!found->others.contains(address)) needed.insert(address);
   things_.compare(found->ours, std::move(needed), log);
+  ofTheHost_ = std::move(found->others);
   return change(things_.missing(), true, protocol);
 }
 

@@ -34,11 +34,16 @@ class LocalAddresses {
   Status addMissing(const std::set<LocalAddress>& wanted, std::uint8_t protocol, ChangeLog&);
   Status removeOthers(std::uint8_t protocol);
   Status removeAll(std::uint8_t protocol);
+  // Those that the host holds otherwise, on any interface, as addMissing() last saw them.
+  const std::set<LocalAddress>& ofTheHost() const noexcept { return ofTheHost_; }
+  // What is there was made under another protocol number.
+  void forget() { things_.forget(); }
 
  private:
   Status change(const std::vector<LocalAddress>&, bool add, std::uint8_t protocol);
 
   Netlink& netlink_;
+  std::set<LocalAddress> ofTheHost_;
   OwnedThings<LocalAddress> things_{"address"};
 };
 

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "manager/kernel/attributes.h"
 #include "manager/kernel/interface_name.h"
@@ -67,11 +65,14 @@ void addNeighbourCheck(Messages& messages, const NeighbourKey& key, std::uint8_t
   addKeptNeighbour(messages, key, protocol);
 }
 
-void addOrdinaryNeighbour(Messages& messages, const NeighbourKey& key, const MacAddress& mac) {
-  add(messages, key, RTM_NEWNEIGH, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE,
+void addOrdinaryNeighbour(Messages& messages, const Neighbour& of, std::uint8_t protocol) {
+  if (!of.mac) return;
+  add(messages, of.key, RTM_NEWNEIGH, NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE,
       [&](nlmsghdr* m, ndmsg& header) {
         header.ndm_state = NUD_STALE;
-        mnl_attr_put(m, NDA_LLADDR, mac.size(), mac.data());
+        header.ndm_flags = static_cast<std::uint8_t>(of.flags & NTF_ROUTER);
+        mnl_attr_put(m, NDA_LLADDR, of.mac->size(), of.mac->data());
+        if (protocol != 0) mnl_attr_put_u8(m, NDA_PROTOCOL, protocol);
       });
 }
 
@@ -104,13 +105,6 @@ std::optional<Neighbour> readNeighbour(const nlmsghdr& message) {
     if (type == NDA_PROTOCOL)
       neighbour.protocol = static_cast<std::uint8_t>(attributeNumber(attribute));
     if (type == NDA_FLAGS_EXT) neighbour.flags |= attributeNumber(attribute) << kExtendedFlagsShift;
-    if (type == NDA_CACHEINFO && bytes.size() >= sizeof(nda_cacheinfo)) {
-      nda_cacheinfo info;
-      std::memcpy(&info, bytes.data(), sizeof info);
-      static const long kTicks = ::sysconf(_SC_CLK_TCK);
-      neighbour.confirmed =
-          std::chrono::milliseconds(std::int64_t{info.ndm_confirmed} * 1000 / kTicks);
-    }
   });
   if (!hasAddress) return std::nullopt;
   return neighbour;

@@ -7,7 +7,6 @@
 #include <linux/netlink.h>
 
 #include <array>
-#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -35,7 +34,6 @@ struct Neighbour {
   std::uint32_t flags = 0;         // NTF_*, with NTF_EXT_* above them
   std::uint8_t protocol = 0;
   std::optional<MacAddress> mac;
-  std::chrono::milliseconds confirmed{};  // since it was last known to be right
 
   bool valid() const noexcept {
     return (state &
@@ -51,8 +49,9 @@ void addKeptNeighbour(Messages&, const NeighbourKey&, std::uint8_t protocol);
 // Makes the kernel ask a neighbour of ours now whether it is still there; until it has failed to
 // answer, packets go on. Two messages.
 void addNeighbourCheck(Messages&, const NeighbourKey&, std::uint8_t protocol);
-// An ordinary entry, as ARP makes them.
-void addOrdinaryNeighbour(Messages&, const NeighbourKey&, const MacAddress&);
+// An entry as ARP and neighbour discovery make them, with `of`'s address and NTF_ROUTER, and
+// another protocol number (0: none).
+void addOrdinaryNeighbour(Messages&, const Neighbour& of, std::uint8_t protocol);
 void addNeighbourDeletion(Messages&, const NeighbourKey&);
 
 // From RTM_NEWNEIGH and RTM_DELNEIGH of an IP family; nullopt: none of these.

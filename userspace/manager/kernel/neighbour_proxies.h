@@ -60,9 +60,11 @@ class ArpMarking {
   struct Found {
     bool table = false;
     bool ours = false;
-    std::vector<std::string> rules;  // comments
+    bool structure = false;          // flags and chain are as they should be
+    std::vector<std::string> rules;  // contents
   };
   Result<Found> read();
+  Result<bool> chainHolds();
 
   Netlink& netlink_;
 };

@@ -15,6 +15,7 @@ namespace {
 
 constexpr char kNoun[] = "neighbour";
 constexpr std::chrono::milliseconds kPollInterval{2};
+constexpr int kShares = 8;
 
 std::string nameOf(const NeighbourKey& key) {
   return fmt::format("{} on {}", key.address.toString(), interfaceName(key.interface));
@@ -82,11 +83,18 @@ Status Neighbours::addMissing(const Table& table, std::uint8_t protocol, ChangeL
   for (const auto& [key, neighbour] : known_) {
     const auto found = table.find(key);
     const bool there = found != table.end();
-    if (there && (isOthers(found->second, protocol) || isKept(found->second, protocol))) continue;
+    if (there && isOthers(found->second, protocol)) continue;
+    if (there && isKept(found->second, protocol)) {
+      ours_.insert(key);  // perhaps from a run that was killed
+      continue;
+    }
+    // With a former protocol number: nobody has taken it.
+    const bool renumbered =
+        there && found->second.protocol != protocol && isOurs(found->second, protocol);
     if (!ours_.insert(key).second) {
-      log.note(KernelChange::Kind::restored, kNoun, nameOf(key));
+      if (!renumbered) log.note(KernelChange::Kind::restored, kNoun, nameOf(key));
     } else if (there && !isOurs(found->second, protocol) && found->second.valid()) {
-      before_.insert(key);
+      before_.emplace(key, found->second.protocol);
     }
     addKeptNeighbour(messages, key, protocol);
   }
@@ -98,13 +106,15 @@ Status Neighbours::removeOthers(const std::set<NeighbourKey>& wanted, const Tabl
                                 std::uint8_t protocol, ChangeLog& log) {
   Messages messages;
   for (const auto& [key, neighbour] : table) {
-    if (!isOurs(neighbour, protocol) || wanted.contains(key)) continue;
+    // An operator's permanent entry keeps the protocol number of the one that it replaced.
+    if (!isOurs(neighbour, protocol) || isOthers(neighbour, protocol) || wanted.contains(key))
+      continue;
     if (ours_.erase(key) == 0)
       log.note(compared_ ? KernelChange::Kind::removed : KernelChange::Kind::cleaned, kNoun,
                nameOf(key));
     addNeighbourDeletion(messages, key);
-    if (before_.erase(key) != 0 && neighbour.mac)
-      addOrdinaryNeighbour(messages, key, *neighbour.mac);
+    if (const auto before = before_.extract(key))
+      addOrdinaryNeighbour(messages, neighbour, before.mapped());
   }
   return sendChanges(netlink_, messages, {ENOENT, ENODEV, ENETDOWN});
 }
@@ -116,14 +126,19 @@ void Neighbours::check(const Table& table, std::uint8_t protocol) {
     const auto found = table.find(key);
     if (found == table.end() || !isKept(found->second, protocol)) continue;
     const Neighbour& entry = found->second;
-    const bool quiet =
-        (entry.state & (NUD_REACHABLE | NUD_STALE)) != 0 && entry.confirmed >= kCheckInterval;
-    if (!quiet && entry.state != NUD_FAILED) continue;
-    // A failed neighbour is asked at most once in this time too, like the kernel does.
-    auto& asked = asked_[key];
-    if (now - asked < kCheckInterval) continue;
-    asked = now;
-    if (quiet)
+    const bool answers = (entry.state & (NUD_REACHABLE | NUD_STALE | NUD_DELAY)) != 0;
+    const bool failed = entry.state == NUD_FAILED;
+    if (!answers && !failed) continue;
+    // Not all of a thousand at once.
+    const auto [place, isNew] = asked_.try_emplace(key);
+    Asked& asked = place->second;
+    if (isNew)
+      asked.at = now - kCheckInterval * static_cast<int>(asked_.size() % kShares) / kShares;
+    // One that has just failed to answer is looked for at once, perhaps under another link-layer
+    // address; after that it is asked no more often than the others.
+    if (now - asked.at < kCheckInterval && (!failed || asked.failed)) continue;
+    asked = {now, failed};
+    if (answers)
       addNeighbourCheck(messages, key, protocol);
     else
       addKeptNeighbour(messages, key, protocol);

@@ -26,9 +26,11 @@ namespace weir::manager {
 
 class Neighbours {
  public:
-  // A neighbour that weir needs is asked this often whether it is still there, unless traffic has
-  // shown it: so a machine that was replaced without a word is found within this time and the
-  // kernel's three unanswered questions (3 s).
+  // A neighbour that weir needs is asked this often whether it is still there, whatever traffic
+  // says: of two machines that have swapped their addresses each answers the other's probes, and
+  // the kernel takes any TCP acknowledgement as a proof that the link-layer address is right. So a
+  // machine that was replaced without a word is found within this time, a comparison's interval,
+  // and the kernel's three unanswered questions (3 s).
   static constexpr std::chrono::milliseconds kCheckInterval{5000};
 
   explicit Neighbours(Netlink& netlink) : netlink_(netlink) {}
@@ -78,12 +80,16 @@ class Neighbours {
   std::map<NeighbourKey, Known> known_;
   // Wanted by any comparison of this run: not of strangers.
   std::set<NeighbourKey> ours_;
-  // Ordinary entries that were there before ours.
-  std::set<NeighbourKey> before_;
+  // Ordinary entries that were there before ours, and their protocol numbers.
+  std::map<NeighbourKey, std::uint8_t> before_;
   std::set<std::uint8_t> former_;
   bool compared_ = false;
   bool managedSupported_ = true;  // until an entry shows otherwise
-  std::map<NeighbourKey, std::chrono::steady_clock::time_point> asked_;
+  struct Asked {
+    std::chrono::steady_clock::time_point at;
+    bool failed = false;  // asked since it has not answered
+  };
+  std::map<NeighbourKey, Asked> asked_;
   std::uint64_t checks_ = 0;
 };
 

@@ -264,12 +264,16 @@ Result<NetlinkAnswer> Netlink::transaction(Messages& messages) {
   }
 }
 
-Status sendChanges(Netlink& netlink, Messages& messages, std::initializer_list<int> goals) {
+namespace {
+
+// `isFine`: of an answer with an error, is it none for the caller?
+template <class IsFine>
+Status sendAll(Netlink& netlink, Messages& messages, IsFine isFine) {
   if (messages.empty()) return success();
   Status first = success();
   std::size_t refused = 0;
   const Status sent = netlink.exchange(messages, [&](const NetlinkAnswer& answer) {
-    if (answer.error == 0 || std::ranges::find(goals, answer.error) != goals.end()) return;
+    if (answer.error == 0 || isFine(answer)) return;
     if (refused++ == 0) {
       first = Error{fmt::format("the kernel refused the {}: {}", messages.name(answer.request),
                                 describe(answer))};
@@ -279,6 +283,22 @@ Status sendChanges(Netlink& netlink, Messages& messages, std::initializer_list<i
   if (refused > 1)
     return Error{fmt::format("{} (and {} more)", first.error().message, refused - 1)};
   return first;
+}
+
+}  // namespace
+
+Status sendChanges(Netlink& netlink, Messages& messages, std::initializer_list<int> goals) {
+  return sendAll(netlink, messages, [&](const NetlinkAnswer& answer) {
+    return std::ranges::find(goals, answer.error) != goals.end();
+  });
+}
+
+Status sendCreations(Netlink& netlink, Messages& messages, std::vector<std::size_t>& taken) {
+  return sendAll(netlink, messages, [&](const NetlinkAnswer& answer) {
+    if (answer.error != EEXIST) return false;
+    taken.push_back(answer.request);
+    return true;
+  });
 }
 
 }  // namespace weir::manager

@@ -114,5 +114,8 @@ class Netlink {
 // Sends changes, each with NLM_F_ACK, and gathers the first refusal. `goals` are errors that mean
 // that there is nothing left to do: someone else has done the same already.
 Status sendChanges(Netlink&, Messages&, std::initializer_list<int> goals);
+// Alike, for things that must not take the place of somebody else's (NLM_F_EXCL): the indices of
+// those whose place is taken go to `taken`, and are no errors.
+Status sendCreations(Netlink&, Messages&, std::vector<std::size_t>& taken);
 
 }  // namespace weir::manager

@@ -7,13 +7,27 @@
 #include <linux/rtnetlink.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "base/flow_module.h"
 #include "manager/kernel/connected.h"
 #include "manager/kernel/event_filter.h"
+#include "manager/kernel/host_view.h"
 #include "manager/kernel/interface_name.h"
+#include "manager/kernel/misled_marks.h"
 
 namespace weir::manager {
+namespace {
+
+// The kernel module would go on to mark packets of known flows when marks mean nothing any more.
+Status forgetKnownFlows() {
+  auto module = FlowModule::open();
+  if (!module || !*module) return success();
+  return (*module)->clearNode();
+}
+
+}  // namespace
 
 NetlinkKernelState::NetlinkKernelState(Netlink route, Netlink netfilter, NetlinkEvents routeEvents,
                                        NetlinkEvents netfilterEvents, const KernelWish& numbers)
@@ -45,16 +59,16 @@ Result<std::unique_ptr<NetlinkKernelState>> NetlinkKernelState::open(const Kerne
       new NetlinkKernelState(std::move(*route), std::move(*netfilter), std::move(*routeEvents),
                              std::move(*netfilterEvents), numbers));
   std::erase(*earlier, routingOwnership(numbers));
+  state->earlier_ = *earlier;
   state->former_ = std::move(*earlier);
   return state;
 }
 
 Status NetlinkKernelState::checkRoutes(std::span<const DivertedRoute> routes) {
-  const auto subnets = connectedSubnets(route_);
-  if (!subnets) return subnets.error();
-  const auto conflicts = conflictsWithSubnets(routes, *subnets);
-  if (conflicts.empty()) return success();
-  return Error{conflicts.front()};
+  const auto conflicts = routeConflicts(route_, routes);
+  if (!conflicts) return conflicts.error();
+  if (conflicts->empty()) return success();
+  return Error{conflicts->front()};
 }
 
 Status NetlinkKernelState::convergeNeighbours(const NextHops& nextHops) {
@@ -96,6 +110,11 @@ void NetlinkKernelState::learnUnreachable(const RoutingPass& routing, const Next
                                             interfaceName(hop.interface))});
     }
   }
+  for (const BackendRoute& backend : misfits_)
+    for (const auto& address : {backend.ipv4, backend.ipv6})
+      if (address)
+        unreachable_.push_back(
+            {backend.mark, address->family(), describeMisfit(backend, wish_.fwmarkMask)});
   std::ranges::sort(unreachable_, {}, [](const UnreachableBackend& backend) {
     return std::pair(backend.mark, backend.family);
   });
@@ -104,18 +123,38 @@ void NetlinkKernelState::learnUnreachable(const RoutingPass& routing, const Next
 Status NetlinkKernelState::removeFormer() {
   Status status = success();
   for (const RoutingOwnership& own : former_) {
-    log_.note(KernelChange::Kind::cleaned, "former numbering",
-              fmt::format("ruleBase {}, tableBase {}, routeProtocol {}", own.ruleBase,
-                          own.tableBase, own.routeProtocol));
-    keepFirst(status, removeRouting(route_, own, lastRouting_));
+    // A reload that changes numbers has been asked for.
+    if (std::ranges::find(earlier_, own) != earlier_.end())
+      log_.note(KernelChange::Kind::cleaned, "former numbering",
+                fmt::format("ruleBase {}, tableBase {}, routeProtocol {}", own.ruleBase,
+                            own.tableBase, own.routeProtocol));
+    // With another protocol number nothing of it is wanted, though it may say the same.
+    const bool sameProtocol = own.routeProtocol == wish_.routeProtocol;
+    keepFirst(status, removeRouting(route_, own, sameProtocol ? lastRouting_ : RoutingWishes{}));
     keepFirst(status, host_.removeFormer(own, wish_));
   }
-  if (status) former_.clear();
+  if (!status) return status;
+  former_.clear();
+  earlier_.clear();
   return status;
 }
 
+// What others have done that weir leaves alone.
+Status NetlinkKernelState::warn(const RoutingPass& routing) {
+  warnings_ = host_.announcements().warnings();
+  warnings_.insert(warnings_.end(), routing.skipped().begin(), routing.skipped().end());
+  if (!host_.unfitness().empty()) warnings_.push_back(host_.unfitness());
+  std::ranges::move(heldVirtualAddresses(wish_, host_.addressesOfTheHost()),
+                    std::back_inserter(warnings_));
+  if (wish_.routes.empty()) return success();
+  auto conflicts = routeConflicts(route_, wish_.routes);
+  if (!conflicts) return conflicts.error();
+  for (std::string& conflict : *conflicts) warnings_.push_back(std::move(conflict));
+  return success();
+}
+
 Status NetlinkKernelState::convergeOnce() {
-  if (Status valid = checkWish(wish_); !valid) return valid;
+  if (Status valid = checkMask(wish_); !valid) return valid;
   watched_ = {wish_.appliances.begin(), wish_.appliances.end()};
   for (const BackendRoute& backend : wish_.backends)
     for (const auto& address : {backend.ipv4, backend.ipv6})
@@ -131,50 +170,59 @@ Status NetlinkKernelState::convergeOnce() {
   const auto maySend = [&](Address address) {
     return origins_.contains(address) || !std::ranges::binary_search(wish_.appliances, address);
   };
-  auto routing = RoutingPass::begin(route_, wish_, *nextHops, maySend, lastRouting_, log_);
+  auto routing =
+      RoutingPass::begin(route_, wish_, *nextHops, maySend, lastRouting_, pruned_, former_, log_);
   if (!routing) return routing.error();
-  learnUnreachable(*routing, *nextHops);
   std::set<ApplianceOrigin> origins;
   for (const auto& [address, origin] : origins_) origins.insert(origin);
 
   keepFirst(status, routing->addMissing());
-  keepFirst(status, host_.addMissing(wish_, *nextHops, log_));
-  keepFirst(status, divert_.converge(wish_, host_.fallbackReady(), origins, prune_, log_));
+  learnUnreachable(*routing, *nextHops);
+  keepFirst(status, host_.addMissing(wish_, *nextHops, former_, log_));
+  keepFirst(status, divert_.converge(wish_, host_.fallbackReady(), origins, former_, prune_, log_));
   if (prune_ == Prune::removeOld) {
-    keepFirst(status, routing->removeOld());
+    const Status removed = routing->removeOld();
+    pruned_ = pruned_ || removed.ok();
+    keepFirst(status, removed);
     keepFirst(status, host_.removeOthers(wish_));
   }
   lastRouting_ = routing->wishes();
   if (prune_ == Prune::removeOld) keepFirst(status, removeFormer());
 
-  warnings_ = host_.announcements().warnings();
-  if (wish_.routes.empty()) return status;
-  const auto subnets = connectedSubnets(route_);
-  if (!subnets) return subnets.error();
-  for (std::string& conflict : conflictsWithSubnets(wish_.routes, *subnets))
-    warnings_.push_back(std::move(conflict));
+  keepFirst(status, warn(*routing));
+  if (!misfits_.empty())
+    keepFirst(status, Error{describeMisfit(misfits_.front(), wish_.fwmarkMask)});
   return status;
 }
 
 Status NetlinkKernelState::converge() {
   // A refusal may be due to another program that changed the kernel between our look and our
   // change: a second pass begins with a new look.
+  const bool renumbered = !former_.empty();
   const Status first = convergeOnce();
-  return first ? first : convergeOnce();
+  if (!first) return convergeOnce();
+  // What could not be made beside the same thing under a former protocol number follows at once,
+  // and the tables cease to name what has gone.
+  return renumbered && former_.empty() ? convergeOnce() : first;
 }
 
 Status NetlinkKernelState::apply(const KernelWish& wish, Prune prune) {
   const RoutingOwnership before = routingOwnership(wish_);
   const RoutingOwnership now = routingOwnership(wish);
   std::erase(former_, now);
+  std::erase(earlier_, now);
   if (before != now) {
     former_.push_back(before);
     lastRouting_ = {};
+    pruned_ = false;
+    host_.forget();
   }
   wish_ = wish;
+  misfits_ = takeMisfits(wish_);
   std::ranges::sort(wish_.appliances);
   prune_ = prune;
   applied_ = true;
+  host_.lookAgain();
   const Status status = converge();
   // What differs from before is what was asked for.
   log_.forget(KernelChange::Kind::followed);
@@ -185,11 +233,21 @@ Result<bool> NetlinkKernelState::reconcile() {
   if (!applied_) return false;
   const std::uint64_t before = writes();
   if (Status done = converge(); !done) return done.error();
+  auto misled = misledMarks(route_, wish_, lastRouting_);
+  if (!misled) return misled.error();
+  misled_ = std::move(*misled);
   return writes() != before;
+}
+
+std::vector<std::string> NetlinkKernelState::warnings() const {
+  std::vector<std::string> all = warnings_;
+  all.insert(all.end(), misled_.begin(), misled_.end());
+  return all;
 }
 
 Status NetlinkKernelState::removeAll() {
   Status status = divert_.removeAll();
+  keepFirst(status, forgetKnownFlows());
   former_.push_back(routingOwnership(wish_));
   for (const RoutingOwnership& own : former_) {
     keepFirst(status, removeRouting(route_, own));
@@ -198,11 +256,15 @@ Status NetlinkKernelState::removeAll() {
   }
   keepFirst(status, host_.restoreSysctls());
   former_.clear();
+  earlier_.clear();
+  misfits_.clear();
   lastRouting_ = {};
+  pruned_ = false;
   origins_.clear();
   watched_.clear();
   unreachable_.clear();
   warnings_.clear();
+  misled_.clear();
   applied_ = false;
   return status;
 }

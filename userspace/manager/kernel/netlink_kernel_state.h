@@ -36,7 +36,7 @@ class NetlinkKernelState : public KernelState {
   std::vector<UnreachableBackend> unreachable() const override { return unreachable_; }
   Result<bool> reconcile() override;
   std::vector<KernelChange> takeChanges() override { return log_.take(); }
-  std::vector<std::string> warnings() const override { return warnings_; }
+  std::vector<std::string> warnings() const override;
   std::vector<int> eventSources() const override;
   bool takeEvents() override;
   void announceAgain() override { host_.announcements().again(); }
@@ -57,6 +57,7 @@ class NetlinkKernelState : public KernelState {
   void learnOrigins(const NextHops&);
   void learnUnreachable(const RoutingPass&, const NextHops&);
   Status removeFormer();
+  Status warn(const RoutingPass&);
   bool concerns(const nlmsghdr&) const;
 
   Netlink route_;
@@ -70,13 +71,18 @@ class NetlinkKernelState : public KernelState {
   Prune prune_ = Prune::keepOld;
   bool applied_ = false;
   // Numbers that earlier wishes and earlier runs used; what they left goes with the next removeOld.
+  // Until then the nf_tables tables name them, for a successor.
   std::vector<RoutingOwnership> former_;
+  std::vector<RoutingOwnership> earlier_;  // those of former_ that an earlier run left
   RoutingWishes lastRouting_;
+  bool pruned_ = false;  // under these numbers, by this process
   // Where each appliance was last seen; outlives an interface that is down for a moment.
   std::map<Address, ApplianceOrigin> origins_;
   std::set<Address> watched_;  // addresses whose routes matter
   std::vector<UnreachableBackend> unreachable_;
+  std::vector<BackendRoute> misfits_;  // of the wish, without a place in the rules
   std::vector<std::string> warnings_;
+  std::vector<std::string> misled_;  // as of the last reconcile(), which alone asks
   ChangeLog log_;
 };
 

@@ -39,6 +39,13 @@ std::vector<NextHopGroup::Member> readMembers(std::span<const std::uint8_t> byte
   return members;
 }
 
+Status numberTaken(std::uint32_t id) {
+  return Error{
+      fmt::format("next hop {0} is one that weir has not made (ip nexthop show id {0}): "
+                  "delete it or choose another tableBase in weir.yaml",
+                  id)};
+}
+
 }  // namespace
 
 std::string NextHopObject::toString() const { return "of backend " + gateway.toString(); }
@@ -67,7 +74,6 @@ Result<NextHopObjects::Found> NextHopObjects::read(const RoutingOwnership& own) 
   if (!dump) return dump.error();
   for (std::size_t i = 0; i < dump->size(); ++i) {
     const auto* header = static_cast<const nhmsg*>(mnl_nlmsg_get_payload(dump->at(i)));
-    if (header->nh_protocol != own.routeProtocol) continue;
     NextHopObject object;
     bool isGroup = false;
     NextHopGroup group;
@@ -82,7 +88,9 @@ Result<NextHopObjects::Found> NextHopObjects::read(const RoutingOwnership& own) 
       group.members = readMembers(bytes);
     });
     if (object.id - own.tableBase >= kObjects) continue;
-    if (isGroup)
+    if (header->nh_protocol != own.routeProtocol)
+      found.others.emplace(object.id, header->nh_protocol);
+    else if (isGroup)
       found.groups.insert(std::move(group));
     else
       found.objects.insert(object);
@@ -123,29 +131,63 @@ Status NextHopObjects::addGroup(const NextHopGroup& group, std::uint8_t protocol
   }
 }
 
-Status NextHopObjects::addMissing(std::set<NextHopObject> objects, std::set<NextHopGroup> groups,
-                                  const RoutingOwnership& own, ChangeLog& log) {
-  const auto found = read(own);
-  if (!found) return found.error();
-  objects_.compare(found->objects, std::move(objects), log);
-  groups_.compare(found->groups, std::move(groups), log);
+Status NextHopObjects::addObjects(std::uint8_t protocol,
+                                  const std::function<bool(std::uint32_t)>& isForeign) {
+  Status status = success();
   Messages messages;
   for (const NextHopObject& object : objects_.missing()) {
-    messages.add(
-        "next hop " + object.toString(), RTM_NEWNEXTHOP,
-        NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, 128, [&](nlmsghdr* m) {
-          putHeader(m, addressFamily(object.gateway.family()), own.routeProtocol)->nh_flags =
-              RTNH_F_ONLINK;
-          mnl_attr_put_u32(m, NHA_ID, object.id);
-          mnl_attr_put_u32(m, NHA_OIF, object.interface);
-          putAddress(m, NHA_GATEWAY, object.gateway);
-        });
+    if (isForeign(object.id)) {
+      keepFirst(status, numberTaken(object.id));
+      objects_.refused(object);
+      continue;
+    }
+    messages.add("next hop " + object.toString(), RTM_NEWNEXTHOP,
+                 NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, 128, [&](nlmsghdr* m) {
+                   putHeader(m, addressFamily(object.gateway.family()), protocol)->nh_flags =
+                       RTNH_F_ONLINK;
+                   mnl_attr_put_u32(m, NHA_ID, object.id);
+                   mnl_attr_put_u32(m, NHA_OIF, object.interface);
+                   putAddress(m, NHA_GATEWAY, object.gateway);
+                 });
   }
-  Status status = sendChanges(netlink_, messages, {});
+  keepFirst(status, sendChanges(netlink_, messages, {}));
+  return status;
+}
+
+Status NextHopObjects::addMissing(std::set<NextHopObject> objects, std::set<NextHopGroup> groups,
+                                  const RoutingOwnership& own,
+                                  std::span<const RoutingOwnership> former, ChangeLog& log) {
+  const auto found = read(own);
+  if (!found) return found.error();
+  // Numbers that weir's things had: whoever has one of them now has taken it.
+  std::set<std::uint32_t> made;
+  for (const NextHopObject& object : objects_.made()) made.insert(object.id);
+  for (const NextHopGroup& group : groups_.made()) made.insert(group.id);
+  const auto isForeign = [&](std::uint32_t id) {
+    const auto other = found->others.find(id);
+    return other != found->others.end() && !made.contains(id) &&
+           std::ranges::find(former, other->second, &RoutingOwnership::routeProtocol) ==
+               former.end();
+  };
+  objects_.compare(found->objects, std::move(objects), log);
+  groups_.compare(found->groups, std::move(groups), log);
+  Status status = addObjects(own.routeProtocol, isForeign);
   for (const NextHopGroup& group : groups_.missing()) {
-    const bool exists = std::ranges::any_of(
-        found->groups, [&](const NextHopGroup& other) { return other.id == group.id; });
+    const bool foreignMember = std::ranges::any_of(
+        group.members, [&](const NextHopGroup::Member& member) { return isForeign(member.id); });
+    if (foreignMember || isForeign(group.id)) {
+      // Never a group that leads to a stranger's next hop.
+      if (!foreignMember) keepFirst(status, numberTaken(group.id));
+      groups_.refused(group);
+      continue;
+    }
+    const bool exists = found->others.contains(group.id) ||
+                        std::ranges::any_of(found->groups, [&](const NextHopGroup& other) {
+                          return other.id == group.id;
+                        });
     keepFirst(status, addGroup(group, own.routeProtocol, exists));
+    // A group that is replaced keeps its protocol number: it is made anew when the former went.
+    if (found->others.contains(group.id)) groups_.refused(group);
   }
   return status;
 }
@@ -180,8 +222,7 @@ Status NextHopObjects::removeAll(const RoutingOwnership& own) {
   std::set<std::uint32_t> ids;
   for (const NextHopObject& object : found->objects) ids.insert(object.id);
   for (const NextHopGroup& group : found->groups) ids.insert(group.id);
-  objects_.forget();
-  groups_.forget();
+  forget();
   return remove(ids);
 }
 

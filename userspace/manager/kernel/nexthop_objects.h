@@ -6,7 +6,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,19 +49,27 @@ class NextHopObjects {
  public:
   explicit NextHopObjects(Netlink& netlink) : netlink_(netlink) {}
   // Objects before the groups that have them. Groups are resilient (a change of members moves no
-  // connection that it need not) where the kernel has that, else by hash threshold.
+  // connection that it need not) where the kernel has that, else by hash threshold. A number that
+  // somebody else has taken is an error; `former`: other numbers that are weir's too.
   Status addMissing(std::set<NextHopObject>, std::set<NextHopGroup>, const RoutingOwnership&,
-                    ChangeLog&);
+                    std::span<const RoutingOwnership> former, ChangeLog&);
   // Nothing may lead to them any more.
   Status removeOthers();
   Status removeAll(const RoutingOwnership&);
+  // What is there was made under other numbers.
+  void forget() {
+    objects_.forget();
+    groups_.forget();
+  }
 
  private:
   struct Found {
     std::set<NextHopObject> objects;
     std::set<NextHopGroup> groups;
+    std::map<std::uint32_t, std::uint8_t> others;  // number -> protocol, of what is not ours
   };
   Result<Found> read(const RoutingOwnership&);
+  Status addObjects(std::uint8_t protocol, const std::function<bool(std::uint32_t)>& isForeign);
   Status addGroup(const NextHopGroup&, std::uint8_t protocol, bool exists);
   Status remove(const std::set<std::uint32_t>& ids);
 

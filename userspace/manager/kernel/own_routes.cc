@@ -7,7 +7,6 @@
 
 #include "manager/kernel/attributes.h"
 #include "manager/kernel/own_numbers.h"
-#include "manager/kernel/route_messages.h"
 
 namespace weir::manager {
 namespace {
@@ -74,8 +73,9 @@ std::string OwnRoute::toString() const {
   return fmt::format("route to {} in table {}", destination.toString(), table);
 }
 
-void addOwnRoute(Messages& messages, const OwnRoute& route, std::uint8_t routeProtocol) {
-  add(messages, route, routeProtocol, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE);
+void addOwnRoute(Messages& messages, const OwnRoute& route, std::uint8_t routeProtocol,
+                 RoutePlace place) {
+  add(messages, route, routeProtocol, RTM_NEWROUTE, creationFlags(place));
 }
 
 void addOwnRouteDeletion(Messages& messages, const OwnRoute& route, std::uint8_t routeProtocol) {

@@ -12,6 +12,7 @@
 
 #include "manager/kernel/netlink.h"
 #include "manager/kernel/ownership.h"
+#include "manager/kernel/route_messages.h"
 #include "weir/address.h"
 #include "weir/result.h"
 
@@ -28,8 +29,7 @@ struct OwnRoute {
   friend auto operator<=>(const OwnRoute&, const OwnRoute&) = default;
 };
 
-// Takes the place of a route to the same destination in the same table.
-void addOwnRoute(Messages&, const OwnRoute&, std::uint8_t routeProtocol);
+void addOwnRoute(Messages&, const OwnRoute&, std::uint8_t routeProtocol, RoutePlace);
 void addOwnRouteDeletion(Messages&, const OwnRoute&, std::uint8_t routeProtocol);
 
 // All of ours in the tables after the backends' ones and in the one that is announced.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 
 #include "manager/kernel/own_routes.h"
 #include "manager/kernel/own_rules.h"
@@ -20,14 +21,22 @@ struct OwnRoutingWish {
 class OwnRouting {
  public:
   explicit OwnRouting(Netlink& netlink) : netlink_(netlink) {}
-  // Routes before the rules that lead to them.
-  Status addMissing(OwnRoutingWish, const RoutingOwnership&, ChangeLog&);
+  // Routes before the rules that lead to them. `former`: other numbers that are weir's too.
+  Status addMissing(OwnRoutingWish, const RoutingOwnership&,
+                    std::span<const RoutingOwnership> former, ChangeLog&);
   // What addMissing() found besides the wanted; rules first.
   Status removeOthers(const RoutingOwnership&);
   // `keep`: what is wanted now, which has the same protocol number.
   Status removeAll(const RoutingOwnership&, bool keep);
+  // What is there was made under other numbers.
+  void forget() {
+    routes_.forget();
+    rules_.forget();
+  }
 
  private:
+  Status addRoutes(const std::set<OwnRoute>& found, std::set<OwnRoute> wanted,
+                   const RoutingOwnership&, std::span<const RoutingOwnership> former, ChangeLog&);
   Status remove(const std::vector<OwnRoute>&, const std::vector<OwnRule>&, std::uint8_t protocol);
 
   Netlink& netlink_;

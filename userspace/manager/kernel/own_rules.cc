@@ -75,7 +75,8 @@ std::string OwnRule::toString() const {
 }
 
 void addOwnRule(Messages& messages, const OwnRule& rule, std::uint8_t routeProtocol) {
-  add(messages, rule, routeProtocol, RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL);
+  // Not NLM_F_EXCL: a rule of somebody else's, or with a former protocol number, may say the same.
+  add(messages, rule, routeProtocol, RTM_NEWRULE, NLM_F_CREATE);
 }
 
 void addOwnRuleDeletion(Messages& messages, const OwnRule& rule, std::uint8_t routeProtocol) {

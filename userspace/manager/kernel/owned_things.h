@@ -49,6 +49,8 @@ class OwnedThings {
     others_.clear();
   }
   const std::set<T>& made() const noexcept { return made_; }
+  // One of the missing could not be made.
+  void refused(const T& thing) { made_.erase(thing); }
   void forget() {
     made_.clear();
     missing_.clear();

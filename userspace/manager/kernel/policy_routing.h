@@ -11,6 +11,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "manager/kernel/attributes.h"
@@ -24,13 +27,20 @@
 
 namespace weir::manager {
 
-// Refuses marks and masks that have no place in the rules.
-Status checkWish(const KernelWish&);
+// Refuses masks that are no block of bits.
+Status checkMask(const KernelWish&);
+// Takes backends out whose marks have no place in the rules; the others must not wait for them.
+std::vector<BackendRoute> takeMisfits(KernelWish&);
+std::string describeMisfit(const BackendRoute&, std::uint32_t fwmarkMask);
 
 // What a family should have.
 struct RoutingWish {
   std::vector<RoutingRule> rules;  // highest preference first
   std::map<std::uint32_t, BackendTable> tables;
+  // Rules and tables of earlier wishes that weir itself has not removed yet: a node of the tree
+  // gets another rule when the tree grows, and both are there until the old one is pruned.
+  std::set<RoutingRule> leftOver;
+  std::set<std::uint32_t> leftOverTables;
   bool empty() const noexcept { return rules.empty() && tables.empty(); }
 };
 
@@ -61,29 +71,51 @@ class RoutingPass {
   // Reads what the kernel has. `nextHops` has all backends' addresses. A backend that `maySend`
   // refuses has a route that says unreachable. `before`: the wishes of the last pass, empty in the
   // first one; what differs from the kernel without differing from them is somebody else's doing.
+  // `pruned`: removeOld() has been called before by this process; what it finds until then an
+  // earlier one has left. `former`: other numbers whose rules and routes are weir's too.
   static Result<RoutingPass> begin(Netlink&, const KernelWish&, const NextHops&,
                                    const std::function<bool(Address)>& maySend,
-                                   const RoutingWishes& before, ChangeLog&);
+                                   const RoutingWishes& before, bool pruned,
+                                   std::span<const RoutingOwnership> former, ChangeLog&);
 
   Status addMissing();
   Status removeOld();
+  // After addMissing() without the tables that somebody else's route has the place in.
   const RoutingWishes& wishes() const noexcept { return wishes_; }
-  // Sorted by mark.
+  // Complete after addMissing().
   const std::vector<UnreachableBackend>& unreachable() const noexcept { return unreachable_; }
+  // Routing rules of others that weir's make ineffective, in words.
+  const std::vector<std::string>& skipped() const noexcept { return skipped_; }
 
  private:
-  RoutingPass(Netlink& netlink, std::uint8_t protocol, const RoutingWishes& before, ChangeLog& log)
-      : netlink_(&netlink), protocol_(protocol), before_(&before), log_(&log) {}
+  RoutingPass(Netlink& netlink, const KernelWish& wish, const RoutingWishes& before, bool pruned,
+              ChangeLog& log)
+      : netlink_(&netlink),
+        own_(routingOwnership(wish)),
+        protocol_(wish.routeProtocol),
+        fwmarkMask_(wish.fwmarkMask),
+        before_(&before),
+        pruned_(pruned),
+        log_(&log) {}
+  void keepLeftOver(Family);
+  Status readFormerTables(std::span<const RoutingOwnership> former);
   Status addRoutes(Family);
   Status addRules(Family);
   Status removeOthers(Family);
 
   Netlink* netlink_;
+  RoutingOwnership own_;
   std::uint8_t protocol_;
+  std::uint32_t fwmarkMask_;
   const RoutingWishes* before_;
+  bool pruned_;
   ChangeLog* log_;
   RoutingWishes wishes_;
   std::array<RoutingState, kFamilies.size()> states_;
+  std::vector<RoutingOwnership> former_;
+  // Tables whose default route has a former protocol number.
+  std::array<std::set<std::uint32_t>, kFamilies.size()> formerTables_;
+  std::vector<std::string> skipped_;
   std::vector<UnreachableBackend> unreachable_;
 };
 

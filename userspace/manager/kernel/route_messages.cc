@@ -62,13 +62,29 @@ void addRouteDump(Messages& messages, Family family, std::uint8_t protocol) {
                });
 }
 
-void addRouteQuestion(Messages& messages, Address address) {
-  messages.add("route", RTM_GETROUTE, NLM_F_REQUEST, 96, [address](nlmsghdr* m) {
+namespace {
+
+void addQuestion(Messages& messages, Address address, std::uint32_t mark, unsigned flags) {
+  messages.add("route", RTM_GETROUTE, NLM_F_REQUEST, 96, [=](nlmsghdr* m) {
     rtmsg* route = putRouteHeader(m);
     route->rtm_family = addressFamily(address.family());
     route->rtm_dst_len = static_cast<std::uint8_t>(8 * addressLength(address.family()));
+    route->rtm_flags = flags;
     putAddress(m, RTA_DST, address);
+    if (mark != 0) mnl_attr_put_u32(m, RTA_MARK, mark);
   });
+}
+
+}  // namespace
+
+void addRouteQuestion(Messages& messages, Address address, std::uint32_t mark) {
+  // IPv6 always tells the table.
+  const bool ask = mark != 0 && address.isIpv4();
+  addQuestion(messages, address, mark, ask ? RTM_F_LOOKUP_TABLE : 0);
+}
+
+void addRouteMatchQuestion(Messages& messages, Address address) {
+  addQuestion(messages, address, 0, RTM_F_FIB_MATCH);
 }
 
 fib_rule_hdr* putRule(nlmsghdr* m, Family family, const RoutingRule& rule, std::uint8_t protocol) {
@@ -93,26 +109,25 @@ void addNewRule(Messages& messages, Family family, const RoutingRule& rule, std:
 }
 
 void addNewRoute(Messages& messages, Family family, const BackendTable& route,
-                 std::uint8_t protocol) {
+                 std::uint8_t protocol, RoutePlace place) {
   std::string name = route.interface != 0
                          ? fmt::format("route to backend {}", route.gateway.toString())
                          : fmt::format("unreachable route in table {}", route.table);
-  messages.add(std::move(name), RTM_NEWROUTE,
-               NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE, 128, [&](nlmsghdr* m) {
-                 rtmsg* header = putRouteHeader(m);
-                 header->rtm_family = addressFamily(family);
-                 header->rtm_protocol = protocol;
-                 header->rtm_table = RT_TABLE_UNSPEC;
-                 header->rtm_scope = RT_SCOPE_UNIVERSE;
-                 header->rtm_type = route.interface != 0 ? RTN_UNICAST : RTN_UNREACHABLE;
-                 mnl_attr_put_u32(m, RTA_TABLE, route.table);
-                 if (route.interface == 0) return;
-                 // The kernel was asked before: the gateway is on the link, even where only a host
-                 // route says so.
-                 header->rtm_flags = RTNH_F_ONLINK;
-                 mnl_attr_put_u32(m, RTA_OIF, route.interface);
-                 putAddress(m, RTA_GATEWAY, route.gateway);
-               });
+  messages.add(std::move(name), RTM_NEWROUTE, creationFlags(place), 128, [&](nlmsghdr* m) {
+    rtmsg* header = putRouteHeader(m);
+    header->rtm_family = addressFamily(family);
+    header->rtm_protocol = protocol;
+    header->rtm_table = RT_TABLE_UNSPEC;
+    header->rtm_scope = RT_SCOPE_UNIVERSE;
+    header->rtm_type = route.interface != 0 ? RTN_UNICAST : RTN_UNREACHABLE;
+    mnl_attr_put_u32(m, RTA_TABLE, route.table);
+    if (route.interface == 0) return;
+    // The kernel was asked before: the gateway is on the link, even where only a host
+    // route says so.
+    header->rtm_flags = RTNH_F_ONLINK;
+    mnl_attr_put_u32(m, RTA_OIF, route.interface);
+    putAddress(m, RTA_GATEWAY, route.gateway);
+  });
 }
 
 void addDeletion(Messages& messages, const nlmsghdr& dumped) {

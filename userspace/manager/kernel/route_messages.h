@@ -38,14 +38,26 @@ struct DumpedRoute {
 };
 
 void addRuleDump(Messages&, Family);
-// How would an unmarked packet of this host go to the address? One message answers.
-void addRouteQuestion(Messages&, Address);
+// How would a packet of this host with this mark go to the address? One message answers, which
+// names the table too.
+void addRouteQuestion(Messages&, Address, std::uint32_t mark = 0);
+// By which route would an unmarked packet to the address be forwarded? The answer is the route as
+// it stands in its table.
+void addRouteMatchQuestion(Messages&, Address);
 void addRouteDump(Messages&, Family, std::uint8_t protocol);
 // What a message about this rule says; further selectors may follow.
 fib_rule_hdr* putRule(nlmsghdr*, Family, const RoutingRule&, std::uint8_t protocol);
 void addNewRule(Messages&, Family, const RoutingRule&, std::uint8_t protocol);
-// Replaces what is there.
-void addNewRoute(Messages&, Family, const BackendTable&, std::uint8_t protocol);
+// Whose is the place of a new route? Another's route is never replaced.
+enum class RoutePlace : std::uint8_t {
+  ours,    // what may be there is replaced
+  unknown  // refused with EEXIST when something is there
+};
+constexpr std::uint16_t creationFlags(RoutePlace place) noexcept {
+  return static_cast<std::uint16_t>(NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE |
+                                    (place == RoutePlace::ours ? NLM_F_REPLACE : NLM_F_EXCL));
+}
+void addNewRoute(Messages&, Family, const BackendTable&, std::uint8_t protocol, RoutePlace);
 // Deletes exactly what a dumped message shows.
 void addDeletion(Messages&, const nlmsghdr& dumped);
 

@@ -58,6 +58,14 @@ std::string textIn(const void* userData, std::uint32_t length, std::uint8_t type
 // The comment of a rule.
 std::string commentOf(const nftnl_rule*);
 
+// What identifies a rule to a reader: its chain, its comment, which names every parameter, and the
+// names of its expressions in order.
+std::string fingerprint(nftnl_rule*);
+// What a rule says to the kernel, alike for one that was built here and for its dump: the
+// fingerprint and every value of every expression. Zero and absent are the same, since dumps tell
+// flags that nobody asked for as zero.
+std::string contentsOf(nftnl_rule*);
+
 // `Self` derives from it and adds what is its own; every function returns it.
 template <class Self>
 class RuleExpressions {

@@ -16,23 +16,24 @@ class Tree {
   explicit Tree(const RuleTreeLayout& layout)
       : layout_(layout), shift_(static_cast<unsigned>(std::countr_zero(layout.fwmarkMask))) {}
 
-  // Right halves first, a node after both its halves: preferences fall.
+  // Right halves first, a node after both its halves: preferences fall. `indices` are in the order
+  // of their low bits.
   void lay(std::span<const std::uint32_t> indices, unsigned depth, std::uint32_t preference,
            bool isTarget) {
     if (indices.empty()) return;
-    if (depth == kIndexBits) {
-      const std::uint32_t index = indices.front();
-      rules_.push_back({preference, RoutingRule::Action::lookup, index << shift_,
-                        layout_.fwmarkMask, layout_.tableBase + index});
+    if (depth == kTreeBits) {
+      for (const std::uint32_t index : indices)
+        rules_.push_back({preference, RoutingRule::Action::lookup, index << shift_,
+                          layout_.fwmarkMask, layout_.tableBase + index});
       return;
     }
-    const std::uint32_t bit = 1u << (kIndexBits - 1 - depth);
+    const std::uint32_t bit = 1u << (kTreeBits - 1 - depth);
     const auto middle = std::partition_point(indices.begin(), indices.end(),
                                              [bit](std::uint32_t i) { return (i & bit) == 0; });
     const std::span left(indices.begin(), middle);
     const std::span right(middle, indices.end());
     const bool forks = !left.empty() && !right.empty();
-    const std::uint32_t rightPreference = preference + (2u << (kIndexBits - 1 - depth));
+    const std::uint32_t rightPreference = preference + (2u << (kTreeBits - 1 - depth));
 
     lay(right, depth + 1, rightPreference, forks);
     lay(left, depth + 1, preference + 1, false);
@@ -59,8 +60,8 @@ std::uint32_t indexOfMark(Mark mark, std::uint32_t fwmarkMask) noexcept {
 
 std::uint32_t leafPreference(const RuleTreeLayout& layout, std::uint32_t index) noexcept {
   std::uint32_t preference = layout.ruleBase + 1;
-  for (unsigned depth = 0; depth < kIndexBits; ++depth) {
-    const std::uint32_t bit = 1u << (kIndexBits - 1 - depth);
+  for (unsigned depth = 0; depth < kTreeBits; ++depth) {
+    const std::uint32_t bit = 1u << (kTreeBits - 1 - depth);
     preference += (index & bit) != 0 ? 2 * bit : 1;
   }
   return preference;
@@ -71,7 +72,10 @@ std::vector<RoutingRule> layRuleTree(const RuleTreeLayout& layout,
   if (indices.empty()) return {};
   Tree tree(layout);
   tree.rules_.push_back({endPreference(layout), RoutingRule::Action::nothing, 0, 0, 0});
-  tree.lay(indices, 0, layout.ruleBase + 1, false);
+  std::vector<std::uint32_t> byLeaf(indices.begin(), indices.end());
+  constexpr std::uint32_t kLowBits = (1u << kTreeBits) - 1;
+  std::ranges::stable_sort(byLeaf, {}, [](std::uint32_t index) { return index & kLowBits; });
+  tree.lay(byLeaf, 0, layout.ruleBase + 1, false);
   tree.rules_.push_back(
       {layout.ruleBase, RoutingRule::Action::jump, 0, layout.fwmarkMask, endPreference(layout)});
   return std::move(tree.rules_);

@@ -30,6 +30,12 @@ int rank(const std::string& path) {
   return path.find("/conf/default/") != path.npos ? 1 : 2;
 }
 
+// Where the name of the interface stands in "net/ipv4/conf/eth0/rp_filter"; it has no slashes.
+std::pair<std::size_t, std::size_t> interfaceIn(const std::string& path) {
+  const std::size_t end = path.rfind('/');
+  return {path.rfind('/', end - 1) + 1, end};
+}
+
 }  // namespace
 
 SysctlReader readSysctls(std::filesystem::path root) {
@@ -82,6 +88,30 @@ std::vector<SysctlKeeper::Change> SysctlKeeper::changesFor(const std::vector<Sys
     changes.push_back({need.path, need.wanted});
   }
   return changes;
+}
+
+void SysctlKeeper::follow(const Links& links) {
+  std::map<std::string, std::string> renamed;
+  std::map<unsigned, std::string> names;
+  for (const auto& [index, link] : links) {
+    names.emplace(index, link.name);
+    const auto before = names_.find(index);
+    if (before != names_.end() && before->second != link.name)
+      renamed.emplace(before->second, link.name);
+  }
+  names_ = std::move(names);
+  if (renamed.empty()) return;
+  KernelState::Sysctls moved;
+  for (const auto& [path, value] : former_) {
+    const auto [begin, end] = interfaceIn(path);
+    const auto name = renamed.find(path.substr(begin, end - begin));
+    moved.emplace(
+        name == renamed.end() ? path : path.substr(0, begin) + name->second + path.substr(end),
+        value);
+  }
+  if (moved == former_) return;
+  former_ = std::move(moved);
+  if (save_) save_(former_);
 }
 
 void SysctlKeeper::forgetGone() {

@@ -25,6 +25,8 @@ class SysctlKeeper {
 
   void remember(KernelState::Sysctls former, std::function<void(const KernelState::Sysctls&)> save);
 
+  // Interfaces may have got other names since the last call, and their settings with them.
+  void follow(const Links&);
   // Sets them in this order. Where conf/all is lowered, which every interface's value is combined
   // with, interfaces that no need names get the value that they had through it.
   Status set(const std::vector<SysctlNeed>&, const Links&);
@@ -44,6 +46,7 @@ class SysctlKeeper {
   std::filesystem::path root_;
   SysctlReader read_;
   KernelState::Sysctls former_;
+  std::map<unsigned, std::string> names_;  // of the links, when last seen
   std::function<void(const KernelState::Sysctls&)> save_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace weir::manager {
 namespace {
@@ -34,10 +35,9 @@ class Collector {
     }
     neighbourTable("ipv4", host_.ipv4Neighbours);
     neighbourTable("ipv6", host_.ipv6Neighbours);
-    if (host_.spreadsByPort) {
-      if (host_.ipv4) hashPolicy("ipv4");
-      if (host_.ipv6) hashPolicy("ipv6");
-    }
+    for (const auto& [used, family] :
+         {std::pair(host_.ipv4, "ipv4"), std::pair(host_.ipv6, "ipv6")})
+      if (used) hashPolicy(family);
     return std::move(needs_);
   }
 
@@ -149,11 +149,47 @@ class Collector {
         true);
   }
 
+  // How the kernel chooses within the fallback's groups. Policy 1 takes a hash that the network
+  // card or a veth pair has computed, where there is one, and IPv6's policies 0 and 1 look at the
+  // flow label: both differ between the two directions of a connection. Policy 3 does neither, and
+  // sorts source and destination first.
   void hashPolicy(const std::string& family) {
-    need(fmt::format("net/{}/fib_multipath_hash_policy", family), notZero(), 1,
+    const std::string path = fmt::format("net/{}/fib_multipath_hash_policy", family);
+    const std::string fieldsPath = fmt::format("net/{}/fib_multipath_hash_fields", family);
+    const auto fields = value(fieldsPath);  // since 5.14
+    if (host_.bothWays && fields) {
+      // By addresses alone, IPv4's policy 0 is symmetric.
+      if (!host_.spreadsByPort && family == "ipv4" && value(path) == 0) return;
+      const std::string breaks = fmt::format(
+          "while the engine is away (the fallback), the two directions of a connection{} may go to "
+          "different appliances",
+          family == "ipv6" ? " of IPv6" : "");
+      const bool ports = host_.spreadsByPort;
+      const auto hex = [](long bits) { return fmt::format("{:#04x}", bits); };
+      if (!isSymmetric(*fields, ports))
+        needs_.push_back({fieldsPath,
+                          hex(*fields),
+                          hex(kHashAddresses | kHashProtocol | (ports ? kHashPorts : 0)),
+                          breaks,
+                          true,
+                          {}});
+      need(path, equals(3), 3, breaks, true);
+      return;
+    }
+    if (!host_.spreadsByPort) return;
+    need(path, notZero(), 1,
          "while the engine is away (the fallback), connections are spread by addresses only: all "
          "of one client go to one backend",
          true);
+  }
+
+  // Bits of fib_multipath_hash_fields.
+  static constexpr long kHashAddresses = 0x3, kHashProtocol = 0x4, kHashFlowLabel = 0x8,
+                        kHashPorts = 0x30, kHashInner = 0x3c0;
+  static bool isSymmetric(long fields, bool ports) {
+    return (fields & kHashAddresses) == kHashAddresses &&
+           (fields & kHashPorts) == (ports ? kHashPorts : 0) &&
+           (fields & (kHashFlowLabel | kHashInner)) == 0;
   }
 
   const HostView& host_;
@@ -169,12 +205,31 @@ std::string interfaceSysctl(std::string_view family, std::string_view interface,
   return fmt::format("net/{}/conf/{}/{}", family, interface, name);
 }
 
+std::string sysctlName(std::string path) {
+  for (char& c : path) c = c == '/' ? '.' : c == '.' ? '/' : c;
+  return path;
+}
+
 std::string SysctlNeed::assignment() const {
-  if (!fix.empty()) return fix;
-  std::string name = path;
-  // The first separator tells sysctl which kind is meant; names of interfaces may have dots.
-  if (name.find('.') == name.npos) std::ranges::replace(name, '/', '.');
-  return name + "=" + wanted;
+  return fix.empty() ? sysctlName(path) + "=" + wanted : fix;
+}
+
+std::string SysctlNeed::toString() const {
+  return fmt::format("{} is {}: {}", fix.empty() ? sysctlName(path) : fix.substr(0, fix.find('=')),
+                     current, breaks);
+}
+
+std::string unfitness(const std::vector<SysctlNeed>& needs) {
+  std::set<std::string> cures;
+  std::string text;
+  for (const SysctlNeed& need : needs) {
+    if (need.advised || !cures.insert(need.assignment()).second || !text.empty()) continue;
+    text = fmt::format("{} (sysctl -w {})", need.toString(), need.assignment());
+  }
+  if (cures.size() > 1)
+    text += fmt::format("; and {} more setting{} of this host: weirctl check --host names all",
+                        cures.size() - 1, cures.size() == 2 ? "" : "s");
+  return text;
 }
 
 std::vector<SysctlNeed> unmetSysctls(const HostView& host, const SysctlReader& read) {

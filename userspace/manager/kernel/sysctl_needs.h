@@ -34,6 +34,7 @@ struct HostView {
   std::size_t ipv4Neighbours = 0;  // backends
   std::size_t ipv6Neighbours = 0;
   bool spreadsByPort = false;  // a service's affinity takes ports into account
+  bool bothWays = false;  // there are routes: both directions must find the same appliance (N6)
 };
 
 struct SysctlNeed {
@@ -42,14 +43,23 @@ struct SysctlNeed {
   std::string wanted;
   std::string breaks;    // what does not work otherwise, in words
   bool advised = false;  // works without, but worse
-  // "PATH=VALUE" for sysctl -w where it is another one than path and wanted.
+  // "NAME=VALUE" for sysctl -w where it is another one than path and wanted.
   std::string fix;
   // The assignment for sysctl -w.
   std::string assignment() const;
+  // What is wrong, by the name that sysctl takes.
+  std::string toString() const;
 };
+
+// A path below /proc/sys as sysctl and sysctl.d name it, with dots; a dot in the name of an
+// interface becomes a slash (net.ipv4.conf.eth1/5.rp_filter), as sysctl(8) wants it.
+std::string sysctlName(std::string path);
 
 // What is not as weir needs it. In an order in which they can be set one after the other.
 std::vector<SysctlNeed> unmetSysctls(const HostView&, const SysctlReader&);
+
+// One line about those that are more than advice, with the cure of the first; empty: there is none.
+std::string unfitness(const std::vector<SysctlNeed>&);
 
 std::string interfaceSysctl(std::string_view family, std::string_view interface,
                             std::string_view name);

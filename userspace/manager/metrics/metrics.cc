@@ -95,7 +95,8 @@ void addManager(MetricsText& text, Manager& manager) {
   text.family("weir_probes_total", "counter", "Health probes by result.")
       .sample({{"result", "success"}}, static_cast<double>(probes.succeeded))
       .sample({{"result", "failure"}}, static_cast<double>(probes.failed))
-      .sample({{"result", "timeout"}}, static_cast<double>(probes.timedOut));
+      .sample({{"result", "timeout"}}, static_cast<double>(probes.timedOut))
+      .sample({{"result", "not_made"}}, static_cast<double>(probes.notMade));
 }
 
 void addProbeDurations(MetricsText& text, const HealthMonitor& health) {
@@ -140,8 +141,11 @@ HttpHandler metricsHandler(Manager& manager) {
   return [&manager](const HttpRequest& request, HttpRespond respond) {
     if (request.path != std::vector<std::string>{"metrics"})
       return respond(errorResponse(404, "there is nothing here but /metrics"));
-    if (request.method != "GET" && request.method != "HEAD")
-      return respond(errorResponse(405, "this path takes GET only"));
+    if (request.method != "GET" && request.method != "HEAD") {
+      HttpResponse refused = errorResponse(405, "this path takes GET only");
+      refused.allow = "GET, HEAD";
+      return respond(std::move(refused));
+    }
     askForStats(manager, "weir-engine", [&manager, respond = std::move(respond)](Stats engine) {
       askForStats(manager, "weir-proxy",
                   [&manager, respond, engine = std::move(engine)](const Stats& proxy) {

@@ -33,6 +33,41 @@ void addConnections(MetricsText& text, const json& stats) {
   text.family("weir_proxy_accept_paused_total", "counter",
               "Times that accepting paused without descriptors or memory.")
       .sample({}, numberAt(stats, "/totals/acceptPaused"));
+  text.family("weir_proxy_accept_errors_total", "counter",
+              "Clients that were gone before they were accepted.")
+      .sample({}, numberAt(stats, "/totals/acceptErrors"));
+  text.family("weir_proxy_max_connections", "gauge",
+              "Connections that there are descriptors for; at this many accepting pauses.")
+      .sample({}, numberAt(stats, "/mostConnections"));
+}
+
+void addFronts(MetricsText& text, const json& stats) {
+  const json fronts = stats.value("fronts", json::object());
+  text.family("weir_proxy_fronts", "gauge",
+              "Addresses and ports that clients are accepted at, and those where not every thread "
+              "could listen.")
+      .sample({{"state", "open"}}, numberAt(stats, "/fronts/open"))
+      .sample({{"state", "failing"}},
+              static_cast<double>(fronts.value("failing", json::array()).size()));
+  text.family("weir_proxy_log_lines_lost_total", "counter",
+              "Lines of the log that were lost because they were not taken as fast as they came.")
+      .sample({}, numberAt(stats, "/logLinesLost"));
+}
+
+// X3.1; absent while no backend is a name.
+void addNames(MetricsText& text, const json& stats) {
+  if (!stats.contains("names")) return;
+  text.family(
+          "weir_proxy_dns_names", "gauge",
+          "Backends' names: all of them, those without an address, and those whose last question "
+          "failed.")
+      .sample({{"state", "all"}}, numberAt(stats, "/names/names"))
+      .sample({{"state", "unresolved"}}, numberAt(stats, "/names/unresolved"))
+      .sample({{"state", "failing"}}, numberAt(stats, "/names/failing"));
+  text.family("weir_proxy_dns_queries_total", "counter", "Questions for addresses of names.")
+      .sample({}, numberAt(stats, "/names/queries"));
+  text.family("weir_proxy_dns_failures_total", "counter", "Of these, those that failed.")
+      .sample({}, numberAt(stats, "/names/failures"));
 }
 
 void addGroups(MetricsText& text, const json& stats) {
@@ -59,6 +94,8 @@ void addProxy(MetricsText& text, const std::optional<std::string>& stats) {
       .sample({}, parsed.is_object() ? 1 : 0);
   if (!parsed.is_object()) return;
   addConnections(text, parsed);
+  addFronts(text, parsed);
+  addNames(text, parsed);
   addGroups(text, parsed);
 }
 
