@@ -16,6 +16,16 @@ std::chrono::seconds timeoutOf(const Context& context, Effort effort) {
   return effort == Effort::work ? kWorkTimeout : kLookTimeout;
 }
 
+bool saysDiagnostic(const std::string& failure, const Json& body) {
+  if (!body.is_object()) return false;
+  for (const Json& diagnostic : body.value("diagnostics", Json::array())) {
+    const std::string message =
+        diagnostic.is_object() ? diagnostic.value("message", "") : std::string();
+    if (!message.empty() && failure.find(message) != std::string::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Answer ask(const Context& context, const Client::Request& request, Effort effort) {
@@ -76,7 +86,11 @@ void tellDiagnostics(const Context& context, const Json& body) {
 
 Exit complain(const Context& context, const Answer& answer) {
   tellDiagnostics(context, answer.body);
-  return complain(context, answer.failure, answer.exit);
+  // The failure is often the first diagnostic in one line; once is enough.
+  return complain(
+      context,
+      saysDiagnostic(answer.failure, answer.body) ? "refused; nothing was changed" : answer.failure,
+      answer.exit);
 }
 
 Exit complain(const Context& context, const std::string& message, Exit exit) {

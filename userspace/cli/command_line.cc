@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "cli/command_table.h"
 #include "cli/help.h"
 #include "cli/parse.h"
@@ -66,9 +69,7 @@ Status configure(Context& context, const Invocation& invocation) {
   return success();
 }
 
-}  // namespace
-
-int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
+int runLine(const std::vector<std::string>& arguments, const Terminal& terminal) {
   const auto resolved = resolve(arguments);
   if (!resolved) return misuse(resolved.error().message, terminal);
   if (resolved->globals.has("--version")) return printVersion(terminal);
@@ -88,6 +89,19 @@ int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
     if (const Status configured = configure(context, *given); !configured)
       return code(misused(command, configured.error().message, terminal.err));
   return code(command.run(context, *invocation));
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments, const Terminal& terminal) {
+  const int result = runLine(arguments, terminal);
+  errno = 0;
+  terminal.out.flush();
+  if (terminal.out) return result;
+  // What nobody got is not done, whatever came before.
+  terminal.err << fmt::format("weirctl: the output cannot be written{}{}\n", errno == 0 ? "" : ": ",
+                              errno == 0 ? "" : std::strerror(errno));
+  return result == code(Exit::done) ? code(Exit::refused) : result;
 }
 
 }  // namespace weir::cli

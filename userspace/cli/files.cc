@@ -56,7 +56,7 @@ Exit writeDocument(const Context& context, const Json& document, const std::stri
     context.out() << text.str();
     return Exit::done;
   }
-  const Status written = replaceFile(file, text.str());
+  const Status written = writeOutput(file, text.str());
   return written ? Exit::done : complain(context, written.error().message);
 }
 

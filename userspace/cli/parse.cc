@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cli/command_table.h"
 #include "cli/values.h"
@@ -65,8 +66,12 @@ Status takeFlag(std::span<const std::string> line, std::size_t& at, std::span<co
   const Flag& flag = *match.flag;
   if (flag.use == Flag::Use::refused)
     return Error{fmt::format("{} is not supported: {}", flag.name, flag.help)};
-  if (!flag.repeatable && into.has(flag.name))
+  if (const auto* before = into.find(flag.name); before != nullptr && !flag.repeatable) {
+    if (isSwitch(flag.type) && before->text != token)
+      return Error{
+          fmt::format("{} and {} contradict each other; give one of them", before->text, token)};
     return Error{fmt::format("{} is given twice", flag.name)};
+  }
   if (isSwitch(flag.type)) {
     if (equals != std::string::npos)
       return Error{fmt::format(
@@ -86,6 +91,25 @@ Status takeFlag(std::span<const std::string> line, std::size_t& at, std::span<co
   auto value = readValue(flag, text);
   if (!value) return value.error();
   into.add({&flag, std::move(text), std::move(*value)});
+  return success();
+}
+
+// Two flags that settle the same field, such as --port and --use-serving-port.
+Status checkContradictions(const Invocation& invocation) {
+  std::map<std::string, const Flag*> settledBy;
+  for (const auto& [flag, text, value] : invocation.given()) {
+    std::vector<std::string> paths;
+    if (!flag->path.empty()) paths.push_back(flag->path);
+    for (const auto& [path, constant] : flag->sets) paths.push_back(path);
+    if (flag->type == Value::ports)
+      for (const auto& [path, field] : value.items()) paths.push_back(path);
+    for (std::string& path : paths) {
+      const auto [first, isNew] = settledBy.emplace(std::move(path), flag);
+      if (!isNew && first->second != flag)
+        return Error{fmt::format("{} and {} exclude each other; give one of them",
+                                 first->second->name, flag->name)};
+    }
+  }
   return success();
 }
 
@@ -189,6 +213,7 @@ Result<Invocation> parse(const Command& command, std::span<const std::string> re
   }
   if (const Status taken = takeArguments(command, std::move(words), invocation); !taken)
     return taken.error();
+  if (const Status fits = checkContradictions(invocation); !fits) return fits.error();
   for (const Flag& flag : command.flags)
     if (flag.required && !invocation.has(flag.name))
       return Error{fmt::format("{} is missing: {}", flag.name, flag.help)};

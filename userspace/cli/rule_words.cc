@@ -9,7 +9,7 @@ namespace weir::cli {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kWords{{
-    {"P2.1", "healthy backends are there: new connections go to all of them"},
+    {"P2.1", "some backends are healthy: new connections go to these alone"},
     {"P2.2", "no backend is healthy: as a last resort, new connections go to all of them"},
     {"P2.3",
      "failover is active: no primary backend is healthy, so the healthy failover backends "
@@ -27,8 +27,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kWords{{
      "(dropTrafficIfUnhealthy)"},
     {"P2.9", "no backend is healthy: as a last resort, new connections go to all primary backends"},
     {"P3.3",
-     "clients of a zone with backends stay in it (ZONAL_AFFINITY_STAY_WITHIN_ZONE), "
-     "whatever the other zones have"},
+     "of these, only those of the client's zone; if none of the zone is healthy, the zone's "
+     "unhealthy ones, whatever other zones have (ZONAL_AFFINITY_STAY_WITHIN_ZONE)"},
     {"P3.4",
      "the client's zone has a healthy backend, so only those of the zone are used "
      "(ZONAL_AFFINITY_SPILL_CROSS_ZONE)"},

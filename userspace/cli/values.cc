@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -51,6 +52,14 @@ std::string upperWord(std::string_view text) {
     if (c == '-') c = '_';
   }
   return out;
+}
+
+// A word that is none of the choices goes to the manager as it was typed, which names it then.
+std::string readWord(const Flag& flag, const std::string& text) {
+  const std::string word = upperWord(text);
+  const bool known =
+      flag.choices.empty() || std::ranges::find(flag.choices, word) != flag.choices.end();
+  return known ? word : text;
 }
 
 Error mustBe(const Flag& flag, std::string_view allowed, std::string_view text) {
@@ -172,7 +181,7 @@ std::string_view allowedText(Value type) noexcept {
     case Value::decimal:
       return "a number such as 0.5";
     case Value::seconds:
-      return "a duration such as 30s, 5m, 1h30m, or a number of seconds";
+      return "a duration such as 30s, 5m, 1h30m, or a whole number of seconds";
     case Value::names:
       return "a list such as a,b";
     case Value::ports:
@@ -240,7 +249,7 @@ Result<Json> readValue(const Flag& flag, const std::string& text) {
     case Value::text:
       return Json(text);
     case Value::word:
-      return Json(upperWord(text));
+      return Json(readWord(flag, text));
     case Value::number:
       if (const auto number = parseWhole(text)) return Json(*number);
       return mustBe(flag, allowedText(flag.type), text);

@@ -110,20 +110,4 @@ void checkTlsRoutes(const Draft& draft, const Index& index, Problems& problems) 
   }
 }
 
-// What is read but not used yet: the kernel module's setting, and names that nobody resolves.
-void warnNotServedYet(const Draft& draft, Problems& problems) {
-  const auto* tree = draft.node.tree.get();
-  const auto* entry = tree != nullptr ? tree->find("flowCache") : nullptr;
-  if (entry != nullptr)
-    problems.warning({draft.node.text, entry->mark},
-                     "flowCache has no effect: this version does not use it yet");
-  for (const auto& group : draft.groups)
-    if (group.value.type == NetworkEndpointGroup::Type::internetFqdnPort)
-      problems.warning(
-          group.at("networkEndpointType"),
-          fmt::format("the endpoints of group {} get no connections: this version does "
-                      "not resolve their names yet",
-                      quote(group.value.name)));
-}
-
 }  // namespace weir::config

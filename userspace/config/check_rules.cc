@@ -241,6 +241,32 @@ void checkNextHop(const Located<Route>& route, const Located<ForwardingRule>& ru
                     rule.value.address.toString()));
 }
 
+// N5, as far as it is the same on every host: what no router forwards, no route can carry.
+void checkDestination(const Located<Route>& route, Problems& problems) {
+  struct Local {
+    const char* range;
+    const char* what;
+  };
+  static constexpr Local kLocal[]{{"0.0.0.0/32", "is no address"},
+                                  {"127.0.0.0/8", "is loopback"},
+                                  {"224.0.0.0/4", "is multicast"},
+                                  {"255.255.255.255/32", "is broadcast"},
+                                  {"::/127", "is unspecified or loopback"},
+                                  {"fe80::/10", "is link-local"},
+                                  {"ff00::/8", "is multicast"}};
+  if (!isGiven(problems, route, "destRange")) return;
+  const Prefix& destination = route.value.destRange;
+  for (const auto& [range, what] : kLocal) {
+    const Prefix local = *Prefix::parse(range);
+    if (local.family() == destination.family() && local.length() <= destination.length() &&
+        local.contains(destination.address()))
+      problems.error(route.at("destRange"),
+                     fmt::format("destRange {} {} ({}), which no host forwards; a route is for "
+                                 "packets that this host would route to another machine",
+                                 destination.toString(), what, range));
+  }
+}
+
 }  // namespace
 
 void checkRules(const Draft& draft, const Index& index, Problems& problems) {
@@ -260,6 +286,7 @@ void checkRules(const Draft& draft, const Index& index, Problems& problems) {
 
 void checkRoutes(Draft& draft, const Index& index, Problems& problems) {
   for (auto& route : draft.routes) {
+    checkDestination(route, problems);
     if (route.value.nextHopIlb.empty()) continue;
     const Located<ForwardingRule>* rule = nullptr;
     if (const auto address = Address::parse(route.value.nextHopIlb)) {

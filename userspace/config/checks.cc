@@ -171,7 +171,6 @@ void checkAll(Draft& draft, Problems& problems) {
   if (problems.errors() != 0) return;
   giveHints(draft, index, problems);
   giveProxyHints(draft, index, problems);
-  warnNotServedYet(draft, problems);
 }
 
 }  // namespace weir::config

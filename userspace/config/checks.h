@@ -88,8 +88,6 @@ void giveHints(const Draft& draft, const Index& index, Problems& problems);
 // Can a health check of this type read numbers from the backend's answer (P9.1, H13)?
 bool readsHeaders(HealthCheck::Type type) noexcept;
 void giveProxyHints(const Draft& draft, const Index& index, Problems& problems);
-// Says of what is read that the programs of this version do not use it.
-void warnNotServedYet(const Draft& draft, Problems& problems);
 
 // A reference to nothing: says so, with near names and those there are.
 struct Dangling {

@@ -164,7 +164,8 @@ std::variant<ValuePtr, EditRefusal> singleResource(const EditRequest& request, c
   if (request.kind == Kind::patch && !isThere) return noSuch(disk, key);
   const ValuePtr present = disk.resource(key);
   if (const auto* wanted = body->find("fingerprint");
-      wanted != nullptr && request.kind != Kind::create &&
+      wanted != nullptr && wanted->value->kind != Value::Kind::null &&
+      request.kind != Kind::create &&
       (present == nullptr || wanted->value->text != fingerprint(*present)))
     return refuse(Why::stale,
                   fmt::format("{} is not as it was when its fingerprint was taken: somebody else "

@@ -73,12 +73,12 @@ ValuePtr mergePatch(const ValuePtr& target, const ValuePtr& patch) {
 }
 
 ValuePtr withoutOutputFields(const ValuePtr& resource) {
-  return without(resource, {"kind", "fingerprint", "status", "diagnostics"});
+  return without(resource, {"kind", "fingerprint", "status", "changed", "diagnostics"});
 }
 
 ValuePtr withoutOutputFieldsInside(const ValuePtr& document) {
   return eachResource(document, [](const CollectionName&, const ValuePtr& resource) {
-    return without(resource, {"fingerprint", "status", "diagnostics"});
+    return without(resource, {"fingerprint", "status", "changed", "diagnostics"});
   });
 }
 

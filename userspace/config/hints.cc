@@ -47,6 +47,16 @@ void hintBackends(const Located<BackendService>& located, const Index& index, Pr
                                                                    : "packets are dropped"));
     return;
   }
+  const bool noEndpoints =
+      std::all_of(service.backends.begin(), service.backends.end(), [&](const auto& backend) {
+        const auto* group = index.group(backend.group);
+        return group != nullptr && group->value.endpoints.empty();
+      });
+  if (noEndpoints)
+    problems.warning(
+        located.at("backends"),
+        fmt::format("no group of service {} has an endpoint: its {}", name,
+                    service.isManaged() ? "connections are closed" : "packets are dropped"));
   const bool onlyFailover = std::all_of(service.backends.begin(), service.backends.end(),
                                         [](const auto& b) { return b.failover; });
   if (onlyFailover)

@@ -9,6 +9,7 @@
 
 #include "config/checks.h"
 #include "config/collections.h"
+#include "config/kept.h"
 #include "config/read_file.h"
 #include "config/resource_schemas.h"
 #include "config/resources.h"
@@ -32,15 +33,15 @@ class Run {
 
   const Text& keep(const Source& source) { return texts_.emplace_back(source); }
 
-  void readSource(const Source& source, Holds holds) {
+  void readSource(const Source& source, Holds holds, std::size_t most = kMaxFileBytes) {
     const Text& text = keep(source);
-    readDocuments(text, parseText(text), holds);
+    readDocuments(text, parseText(text, most), holds);
   }
 
-  std::vector<ValuePtr> parseText(const Text& text) {
-    if (text.bytes().size() > kMaxFileBytes) {
-      problems_.fileError(text.name(), fmt::format("the file is larger than {} MiB; split it",
-                                                   kMaxFileBytes >> 20));
+  std::vector<ValuePtr> parseText(const Text& text, std::size_t most = kMaxFileBytes) {
+    if (text.bytes().size() > most) {
+      problems_.fileError(text.name(),
+                          fmt::format("the file is larger than {} MiB; split it", most >> 20));
       draft_.incompleteFiles.push_back(text.name());
       return {};
     }
@@ -102,6 +103,18 @@ bool isThere(const fs::path& path) {
 // Names that begin with a dot are editors' and are passed over, as a shell's *.yaml does.
 bool isPassedOver(const fs::path& path) { return path.filename().string().front() == '.'; }
 
+std::string lowerCase(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+// Names that are easily taken for one that is read: a.YAML, a.yml, a.json.
+bool looksReadable(const fs::path& path) {
+  const std::string ending = lowerCase(path.extension().string());
+  return ending == ".yaml" || ending == ".yml" || ending == ".json";
+}
+
 // conf.d's files in name order.
 std::vector<fs::path> resourceFiles(const fs::path& directory, Run& run) {
   std::vector<fs::path> files;
@@ -112,7 +125,7 @@ std::vector<fs::path> resourceFiles(const fs::path& directory, Run& run) {
     std::error_code ignored;
     if (path.extension() == ".yaml")
       files.push_back(path);
-    else if (path.extension() == ".yml" || path.extension() == ".json")
+    else if (looksReadable(path))
       run.problems().fileWarning(nameOf(path), "is not read: its name does not end in .yaml");
     else if (fs::is_directory(path, ignored))
       run.problems().fileHint(nameOf(path), "is not read: conf.d has no directories below it");
@@ -123,13 +136,17 @@ std::vector<fs::path> resourceFiles(const fs::path& directory, Run& run) {
   return files;
 }
 
-// Files beside weir.yaml are easily taken for a part of the configuration.
+// Files beside weir.yaml are easily taken for a part of the configuration, or for weir.yaml itself.
 void hintUnread(const fs::path& directory, Run& run) {
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const fs::path& path = it->path();
-    if (path.extension() != ".yaml" || path.filename() == "weir.yaml" || isPassedOver(path))
+    if (!looksReadable(path) || path.filename() == "weir.yaml" || isPassedOver(path)) continue;
+    if (lowerCase(path.stem().string()) == "weir") {
+      run.problems().fileWarning(
+          nameOf(path), "is not read: the settings of this node are read from weir.yaml alone");
       continue;
+    }
     run.problems().fileHint(nameOf(path),
                             "is not read: of this directory weir reads weir.yaml and "
                             "conf.d/*.yaml; `weirctl check` can be given the file alone");
@@ -143,7 +160,13 @@ void readDirectory(const fs::path& directory, const Overlay* overlay, Run& run) 
   if (isThere(nodeFile))
     if (const auto source = readFile(nodeFile, run))
       run.readSource(*source, Holds::nodeAndResources);
-  std::vector<fs::path> files = resourceFiles(directory / "conf.d", run);
+  const fs::path resources = directory / "conf.d";
+  if (overlay == nullptr && !isThere(resources) && run.draft().definitions.empty() &&
+      run.problems().errors() == 0)
+    run.problems().fileWarning(
+        nameOf(resources),
+        "is missing: there are no resources at all; they are read from files in this directory");
+  std::vector<fs::path> files = resourceFiles(resources, run);
   if (overlay != nullptr) {
     const auto place = std::lower_bound(files.begin(), files.end(), overlay->file);
     if (place == files.end() || *place != overlay->file) files.insert(place, overlay->file);
@@ -198,6 +221,13 @@ Loaded load(const Source& node, const std::vector<Source>& resources) {
   Run run;
   run.readSource(node, Holds::nodeAndResources);
   for (const Source& source : resources) run.readSource(source, Holds::resources);
+  return run.finish();
+}
+
+Loaded loadKept(Kept kept) {
+  Run run;
+  run.readSource({kept.file.string(), std::move(kept.text)}, Holds::nodeAndResources,
+                 kMaxKeptBytes);
   return run.finish();
 }
 

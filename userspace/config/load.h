@@ -62,7 +62,8 @@ inline constexpr std::size_t kMaxDiagnostics = 1000;
 Loaded load(const Source& node, const std::vector<Source>& resources);
 
 // weir.yaml and conf.d/*.yaml in name order below `directory`. A missing weir.yaml or conf.d is
-// empty; a file that cannot be read is an error diagnostic. `path` may also be one file.
+// empty, with a warning when there is no resource at all; a file that cannot be read is an error
+// diagnostic. `path` may also be one file.
 Loaded loadDirectory(const std::filesystem::path& path);
 
 // A simulation scenario (C3): node settings below `node`, collections below `resources`. The keys

@@ -87,7 +87,15 @@ const Schema<ProxySettings>& proxySchema() {
     s.field("sourceAddresses", listOf(hostAddress()), &ProxySettings::sourceAddresses)
         .field("clientHelloTimeoutSec", integer(1, 300), &ProxySettings::clientHelloTimeout)
         .field("shutdownGraceSec", integer(0, 86400), &ProxySettings::shutdownGrace)
-        .field("threads", integer(0, 256), &ProxySettings::threads, "one for each processor core");
+        .field("threads", integer(0, 256), &ProxySettings::threads, "one for each processor core")
+        .field("keepaliveIdleSec", integer(0, 32767), &ProxySettings::keepaliveIdle)
+        .field("keepaliveIntervalSec", integer(1, 32767), &ProxySettings::keepaliveInterval)
+        .field("keepaliveProbes", integer(1, 127), &ProxySettings::keepaliveProbes)
+        .field("userTimeoutSec", integer(0, 86400), &ProxySettings::userTimeout)
+        .field("nameServers", listOf(hostAddress()), &ProxySettings::nameServers,
+               "those of the host's /etc/resolv.conf")
+        .field("dnsMinTtlSec", integer(1, 86400), &ProxySettings::dnsMinTtl)
+        .field("dnsMaxTtlSec", integer(1, 604800), &ProxySettings::dnsMaxTtl);
     return s;
   }();
   return schema;
@@ -138,6 +146,16 @@ void readNode(const Value& value, Node& out, Reader& reader) {
   refuseTwice(
       value, "proxy.sourceAddresses", out.proxy.sourceAddresses,
       [](Address a) { return a == Address{} ? std::string() : a.toString(); }, reader);
+  refuseTwice(
+      value, "proxy.nameServers", out.proxy.nameServers,
+      [](Address a) { return a == Address{} ? std::string() : a.toString(); }, reader);
+  if (out.proxy.dnsMinTtl > out.proxy.dnsMaxTtl) {
+    const auto* const proxy = value.find("proxy");
+    const bool isMin = proxy != nullptr && proxy->value->find("dnsMinTtlSec") != nullptr;
+    reader.error(locate(value, isMin ? "proxy.dnsMinTtlSec" : "proxy.dnsMaxTtlSec"),
+                 fmt::format("dnsMinTtlSec ({}) must be at most dnsMaxTtlSec ({})",
+                             out.proxy.dnsMinTtl.count(), out.proxy.dnsMaxTtl.count()));
+  }
   if (out.queueBase + out.queues > 65536)
     reader.error(locate(value, value.find("queueBase") ? "queueBase" : "queues"),
                  fmt::format("queues {} to {} do not exist; the last queue number is 65535",

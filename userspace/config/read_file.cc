@@ -12,8 +12,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "config/load.h"
-
 namespace weir::config {
 namespace {
 
@@ -45,13 +43,13 @@ bool isOfTheKernel(int file) noexcept {
          type == TRACEFS_MAGIC;
 }
 
-Error tooLarge() {
-  return Error{fmt::format("the file is larger than {} MiB; split it", kMaxFileBytes >> 20)};
+Error tooLarge(std::size_t most) {
+  return Error{fmt::format("the file is larger than {} MiB; split it", most >> 20)};
 }
 
 }  // namespace
 
-Result<std::string> readWholeFile(const std::filesystem::path& path) {
+Result<std::string> readWholeFile(const std::filesystem::path& path, std::size_t most) {
   // Without O_NONBLOCK, opening a pipe waits for its writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0) return cannotRead(errno);
@@ -59,20 +57,20 @@ Result<std::string> readWholeFile(const std::filesystem::path& path) {
   if (::fstat(file.get(), &status) != 0) return cannotRead(errno);
   if (S_ISDIR(status.st_mode)) return Error{"is a directory, not a file"};
   if (!S_ISREG(status.st_mode) || isOfTheKernel(file.get())) return Error{"is not a regular file"};
-  if (static_cast<std::size_t>(status.st_size) > kMaxFileBytes) return tooLarge();
+  if (static_cast<std::size_t>(status.st_size) > most) return tooLarge(most);
 
   // The file may grow meanwhile.
   std::string text;
   text.resize(static_cast<std::size_t>(status.st_size));
   std::size_t length = 0;
   for (;;) {
-    if (length == text.size()) text.resize(std::min(length + 4096, kMaxFileBytes + 1));
+    if (length == text.size()) text.resize(std::min(length + 4096, most + 1));
     const ::ssize_t got = ::read(file.get(), text.data() + length, text.size() - length);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return cannotRead(errno);
     if (got == 0) break;
     length += static_cast<std::size_t>(got);
-    if (length > kMaxFileBytes) return tooLarge();
+    if (length > most) return tooLarge(most);
   }
   text.resize(length);
   return text;

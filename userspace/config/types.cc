@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 
+#include "weir/host_address.h"
+
 namespace weir::config {
 namespace {
 
@@ -43,17 +45,6 @@ std::string toText(double number) {
 std::optional<std::uint16_t> toPort(std::string_view text) noexcept {
   const auto number = isCount(text) ? toNumber<std::uint16_t>(text) : std::nullopt;
   return number && *number != 0 ? number : std::nullopt;
-}
-
-// Not unspecified, loopback, multicast, broadcast or reserved: an address packets can be sent to.
-bool isHost(Address address) noexcept {
-  if (address.isIpv4()) {
-    const std::uint32_t first = address.ipv4Bits() >> 24;
-    return first != 0 && first != 127 && first < 224;
-  }
-  const bool unspecifiedOrLoopback = address.hi() == 0 && address.lo() <= 1;
-  const bool multicast = (address.hi() >> 56) == 0xff;
-  return !unspecifiedOrLoopback && !multicast;
 }
 
 // A scalar type: `convert` gives nullopt for text that is not allowed.
@@ -305,6 +296,18 @@ Type<std::string> socketAddress() {
       });
 }
 
+namespace {
+
+// What is not there at all is explained however it is spelled: header-field is HEADER_FIELD.
+bool isSameWord(std::string_view name, std::string_view typed) {
+  return std::ranges::equal(name, typed, {}, {}, [](char c) {
+    if (c == '-') return '_';
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+}
+
+}  // namespace
+
 std::optional<std::size_t> readChoice(const Value& value, Reader& reader,
                                       const std::vector<std::string>& names,
                                       const std::vector<RefusedChoice>& refused) {
@@ -312,7 +315,7 @@ std::optional<std::size_t> readChoice(const Value& value, Reader& reader,
     const auto found = std::find(names.begin(), names.end(), value.text);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
     for (const RefusedChoice& choice : refused) {
-      if (choice.name != value.text) continue;
+      if (!isSameWord(choice.name, value.text)) continue;
       reader.error(value.mark,
                    fmt::format("{} {} is not supported: {}; allowed are {}", reader.field(),
                                choice.name, choice.reason, join(names, "and")));

@@ -32,6 +32,8 @@ Shown showFirst(std::string_view text) {
   if (character.codePoint == '\n') return {"\\n", 1};
   if (isControl(character.codePoint))
     return {fmt::format("\\x{:02x}", character.codePoint), character.length};
+  if (isInvisible(character.codePoint))
+    return {fmt::format("\\u{:04x}", character.codePoint), character.length};
   return {std::string(text.substr(0, character.length)), character.length};
 }
 

@@ -28,8 +28,19 @@ constexpr bool isControl(std::uint32_t codePoint) noexcept {
          (codePoint >= 0x7f && codePoint < 0xa0);
 }
 
-// The beginning of a text as it may be shown: its first character, or that as "\x1b" when it is a
-// control character, a line end, or a byte that is no UTF-8. A tab stays.
+// What a terminal does not show, or what turns the text around it so that it reads as another
+// (bidirectional controls, zero width, line and paragraph separators).
+constexpr bool isInvisible(std::uint32_t codePoint) noexcept {
+  return codePoint == 0xad || codePoint == 0x61c || codePoint == 0x180e || codePoint == 0xfeff ||
+         (codePoint >= 0x200b && codePoint <= 0x200f) ||
+         (codePoint >= 0x2028 && codePoint <= 0x202e) ||
+         (codePoint >= 0x2060 && codePoint <= 0x206f) ||
+         (codePoint >= 0xfff9 && codePoint <= 0xfffb) ||
+         (codePoint >= 0xe0000 && codePoint <= 0xe007f);
+}
+
+// The beginning of a text as it may be shown: its first character, or that as "\x1b" or "\u202e"
+// when it is a control character, invisible, a line end, or a byte that is no UTF-8. A tab stays.
 struct Shown {
   std::string text;
   std::size_t taken = 0;  // bytes of the original

@@ -35,6 +35,8 @@ void printApplied(const Json& result, const Context& context) {
 Exit apply(const Context& context, const Invocation& invocation) {
   const auto source = readSource(context, invocation.text("--filename"));
   if (!source) return complain(context, source.error().message);
+  if (source->text.find_first_not_of(" \t\r\n") == std::string::npos)
+    return complain(context, fmt::format("{} is empty; nothing was changed", source->name));
   Client::Query query{{"name", source->name}};
   if (invocation.has("--dry-run")) query["dryRun"] = "true";
   const Answer answer = ask(context,
@@ -52,11 +54,14 @@ Exit apply(const Context& context, const Invocation& invocation) {
 }
 
 Exit exportAll(const Context& context, const Invocation& invocation) {
+  if (invocation.has("--filename") && invocation.has("--destination"))
+    return complain(context, "--filename and --destination are the same; give one of them");
+  const char* file = invocation.has("--destination") ? "--destination" : "--filename";
   Client::Query query;
   if (invocation.has("--node")) query["node"] = "true";
   const Answer answer = ask(context, {.path = {"v1", "export"}, .query = std::move(query)});
   if (!answer.ok()) return complain(context, answer);
-  return writeDocument(context, answer.body, invocation.text("--filename"));
+  return writeDocument(context, answer.body, invocation.text(file));
 }
 
 Exit reload(const Context& context, const Invocation&) {
@@ -106,6 +111,10 @@ void addConfigurationCommands(std::vector<Command>& commands) {
                       .summary = "Write all resources as a configuration file",
                       .arguments = {},
                       .flags = {fileFlag("file that is written instead of the output", false),
+                                {.name = "--destination",
+                                 .value = "FILE",
+                                 .help = "the same, as the export of one resource has it",
+                                 .names = Names::files},
                                 {.name = "--node",
                                  .value = "",
                                  .help = "the settings of this node (weir.yaml) as well",

@@ -50,6 +50,14 @@ Client::Query queryOf(const Invocation& invocation) {
   return query;
 }
 
+// Whose connections the answer does not have.
+void tellMissing(const Json& body, const Context& context) {
+  if (!body.is_object()) return;
+  for (const Json& part : body.value("missing", Json::array()))
+    context.err() << fmt::format("weirctl: without those of {}: {}\n", part.value("program", ""),
+                                 part.value("reason", ""));
+}
+
 void printConnections(const Json& list, const Context& context) {
   Table table({"SERVICE", "PROTOCOL", "SOURCE", "DESTINATION", "BACKEND", "STATE", "IDLE"});
   for (const Json& entry : list.value("connections", Json::array()))
@@ -66,18 +74,22 @@ void printConnections(const Json& list, const Context& context) {
 }
 
 Exit list(const Context& context, const Invocation& invocation) {
-  return present(
-      context,
-      ask(context, {.path = {"v1", "connections"}, .query = queryOf(invocation)}, Effort::work),
-      printConnections);
+  const Answer answer =
+      ask(context, {.path = {"v1", "connections"}, .query = queryOf(invocation)}, Effort::work);
+  const Exit exit = present(context, answer, printConnections);
+  tellMissing(answer.body, context);
+  return exit;
 }
 
 Exit count(const Context& context, const Invocation& invocation) {
-  return present(
-      context,
+  const Answer answer =
       ask(context, {.path = {"v1", "connections", "count"}, .query = queryOf(invocation)},
-          Effort::work),
-      [](const Json& body, const Context& to) { to.out() << body.value("count", 0ull) << '\n'; });
+          Effort::work);
+  const Exit exit = present(context, answer, [](const Json& body, const Context& to) {
+    to.out() << body.value("count", 0ull) << '\n';
+  });
+  tellMissing(answer.body, context);
+  return exit;
 }
 
 Exit flush(const Context& context, const Invocation& invocation) {
@@ -111,16 +123,24 @@ Command filtered(const char* verb, const char* summary, const char* example, Act
 }  // namespace
 
 void addConnectionCommands(std::vector<Command>& commands) {
-  Command listing = filtered("list", "Show entries of the tracking table",
+  Command listing = filtered("list", "Show connections: tracked ones and those through the proxy",
                              "weirctl connections list --service web --client 10.1.0.0/16", list);
+  listing.details =
+      "STATE of a connection through the proxy is new, established or closing. That of a tracked "
+      "one is the entry's in the tracking table: new while only a SYN was seen, then established. "
+      "weir does not see the answers and goes by no FIN or RST, so that an entry stays after its "
+      "connection was closed, until it has been idle for idleTimeoutSec. IDLE is the time since "
+      "its last packet, through the proxy since its last byte. When weir-engine or weir-proxy is "
+      "not connected, the other's connections are listed, and a line at the error output (with "
+      "--format json the member missing as well) names who is away.";
   listing.flags.push_back({.name = "--limit",
                            .value = "N",
                            .help = "at most so many, up to 100000 (default 1000)",
                            .type = Value::number});
   commands.push_back(std::move(listing));
-  commands.push_back(filtered("count", "Count entries of the tracking table",
+  commands.push_back(filtered("count", "Count connections, like list",
                               "weirctl connections count --backend 10.2.0.11", count));
-  Command flushing = filtered("flush", "Remove entries; their next packets are new connections",
+  Command flushing = filtered("flush", "Forget tracked connections, close those through the proxy",
                               "weirctl connections flush --backend 10.2.0.11", flush);
   flushing.details = "Without a filter every connection of every service is removed.";
   flushing.flags.push_back({.name = "--quiet",

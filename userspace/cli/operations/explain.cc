@@ -5,6 +5,7 @@
 #include "cli/explanation.h"
 #include "cli/help.h"
 #include "cli/operations/operations.h"
+#include "cli/proxy_explanation.h"
 #include "config/words.h"
 #include "weir/address.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr unsigned kAssumedSourcePort = 40000;
 constexpr unsigned kAssumedDestinationPort = 80;
+constexpr const char* kNoFlags =
+    "no TCP flags: a packet from the middle of a connection; --flags SYN asks about the first one";
 
 bool hasPorts(const std::string& protocol) { return protocol == "TCP" || protocol == "UDP"; }
 
@@ -55,9 +58,7 @@ Json assume(const Context& context, Json& packet) {
     assumed.push_back(fmt::format("--sport {}", kAssumedSourcePort));
   }
   if (protocol == "TCP" && !packet.contains("flags") && !packet.contains("fragment"))
-    assumed.push_back(
-        "no TCP flags: a packet from the middle of a connection; --flags SYN asks "
-        "about the first one");
+    assumed.push_back(kNoFlags);
   return assumed;
 }
 
@@ -85,9 +86,11 @@ Result<Json> packetOf(const Invocation& invocation) {
   if (quoted != nullptr) otherwise = v6 ? "ICMPV6" : "ICMP";
   const auto* protocol = invocation.find("--proto");
   packet["proto"] = protocol == nullptr ? Json(otherwise) : protocol->value;
-  // A protocol without a name is its number.
   const std::string text = packet["proto"].get<std::string>();
-  if (text.find_first_not_of("0123456789") == std::string::npos && text.size() <= 3)
+  // Those with ports have a name everywhere; a protocol without one is its number.
+  if (text == "6" || text == "17")
+    packet["proto"] = text == "6" ? "TCP" : "UDP";
+  else if (text.find_first_not_of("0123456789") == std::string::npos && text.size() <= 3)
     packet["proto"] = std::stoul(text);
   for (const char* name : {"sport", "dport"})
     if (const auto port = invocation.number(std::string("--") + name)) packet[name] = *port;
@@ -99,25 +102,27 @@ Result<Json> packetOf(const Invocation& invocation) {
           fmt::format("--fragment must be first or later, not {}", config::quote(fragment->text))};
   }
   if (quoted != nullptr) packet["inner"] = quoted->value;
+  if (const auto* name = invocation.find("--sni")) packet["sni"] = name->text;
+  if (const auto* protocols = invocation.find("--alpn")) packet["alpn"] = protocols->value;
   return packet;
 }
 
 Exit explain(const Context& context, const Invocation& invocation) {
-  if (invocation.has("--sni"))
-    return complain(
-        context,
-        "--sni asks about a connection to the TCP proxy, which explain does not do yet; "
-        "weirctl simulate shows where such a connection goes");
   auto packet = packetOf(invocation);
   if (!packet) return misused(invocation.command(), packet.error().message, context.err());
   Json assumed = assume(context, *packet);
   Answer answer = ask(context, "POST", {"v1", "explain"}, *packet);
   if (answer.ok() && answer.body.is_object()) {
+    // To a proxy it is a connection's beginning, whatever the packet.
+    if (isOfProxy(answer.body))
+      std::erase_if(assumed.get_ref<Json::array_t&>(),
+                    [](const Json& assumption) { return assumption == kNoFlags; });
     answer.body["packet"] = *packet;
     answer.body["assumed"] = std::move(assumed);
   }
-  return present(context, answer,
-                 [](const Json& body, const Context& to) { printExplanation(body, to.out()); });
+  return present(context, answer, [](const Json& body, const Context& to) {
+    isOfProxy(body) ? printProxyExplanation(body, to.out()) : printExplanation(body, to.out());
+  });
 }
 
 std::vector<Flag> packetFlags() {
@@ -145,10 +150,11 @@ std::vector<Flag> packetFlags() {
        .help = "the packet is an ICMP error about this one: src=10.9.9.9,dst=10.1.0.7,proto=TCP,"
                "sport=80,dport=40000",
        .type = Value::flow},
-      {.name = "--sni",
-       .value = "NAME",
-       .help = "server name of a connection to the TCP proxy; not explained yet: weirctl "
-               "simulate shows where it goes"},
+      {.name = "--sni", .value = "NAME", .help = "server name that a client of the TCP proxy says"},
+      {.name = "--alpn",
+       .value = "NAMES",
+       .help = "application protocols that it offers with it, such as h2,http/1.1",
+       .type = Value::names},
   };
 }
 
@@ -156,14 +162,17 @@ std::vector<Flag> packetFlags() {
 
 void addExplainCommand(std::vector<Command>& commands) {
   commands.push_back({.words = {"explain"},
-                      .summary = "Say what would happen to a packet, and why; nothing is changed",
+                      .summary = "Say what would happen to a packet or connection, and why; "
+                                 "nothing is changed",
                       .arguments = {},
                       .flags = packetFlags(),
                       .example = "weirctl explain --src 10.1.0.7 --dst 10.9.9.9 --sport 40000 "
                                  "--dport 80 --flags SYN",
                       .run = explain,
                       .details = "What is not given and matters is assumed, and the answer says "
-                                 "what was."});
+                                 "what was. Where a proxy listens it is a connection that is "
+                                 "asked about: the target proxy, the TLS route of the server name "
+                                 "and the backend that the next such client would get."});
 }
 
 }  // namespace weir::cli

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
 
 #include "cli/answer.h"
 #include "cli/operations/operations.h"
@@ -17,22 +18,35 @@ namespace {
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
-void printServices(const Json& status, const Context& context) {
+// What a data plane counts, by service.
+std::map<std::string, Json> countersOf(const Json& status, const char* list) {
   std::map<std::string, Json> counters;
-  for (const Json& service : status.value("/engine/services"_json_pointer, Json::array()))
+  for (const Json& service : status.value(Json::json_pointer(list), Json::array()))
     counters[service.value("service", "")] = service;
-  Table table({"SERVICE", "HEALTHY", "DRAINING", "ELIGIBLE", "RULE", "NEW", "KNOWN", "DROPPED"});
+  return counters;
+}
+
+// Where the proxy should listen and cannot.
+Json failingFronts(const Json& status) {
+  return status.value("/proxy/fronts/failing"_json_pointer, Json::array());
+}
+
+void printServices(const Json& status, const Context& context) {
+  const auto counters = countersOf(status, "/engine/services");
+  const auto proxied = countersOf(status, "/proxy/services");
+  Table table(
+      {"SERVICE", "HEALTHY", "DRAINING", "ELIGIBLE", "RULE", "NEW", "KNOWN", "DROPPED", "OPEN"});
   for (const Json& service : status.value("services", Json::array())) {
-    const auto found = counters.find(service.value("name", ""));
-    const auto count = [&](const char* key) {
-      return found == counters.end() ? std::string() : number(found->second.value(key, 0ull));
+    const std::string name = service.value("name", "");
+    const auto count = [&](const char* key, const std::map<std::string, Json>& from) {
+      const auto found = from.find(name);
+      return found == from.end() ? std::string() : number(found->second.value(key, 0ull));
     };
     const std::string lastResort = service.value("lastResort", false) ? " (last resort)" : "";
-    table.add({service.value("name", ""),
-               fmt::format("{}/{}", service.value("healthy", 0u), service.value("total", 0u)),
+    table.add({name, fmt::format("{}/{}", service.value("healthy", 0u), service.value("total", 0u)),
                number(service.value("draining", 0u)), number(service.value("eligible", 0u)),
-               service.value("rule", "") + lastResort, count("new"), count("known"),
-               count("dropped")});
+               service.value("rule", "") + lastResort, count("new", counters),
+               count("known", counters), count("dropped", counters), count("open", proxied)});
   }
   if (table.empty())
     context.out() << "No backend service is configured.\n";
@@ -50,6 +64,34 @@ void printEngine(const Json& engine, std::ostream& out) {
                      fresh + known + related, fresh, known, related,
                      numberAt(engine, "/totals/passed"))
       << "Drops        " << dropsOf(engine) << '\n';
+}
+
+void printProxy(const Json& status, std::ostream& out) {
+  if (const std::string error = status.value("proxyError", ""); !error.empty())
+    out << "No counters: " << error << '\n';
+  if (!status.contains("proxy")) return;
+  const Json& proxy = status.at("proxy");
+  out << fmt::format("Proxy        {} connections open, {} accepted\n",
+                     numberAt(proxy, "/totals/open"), numberAt(proxy, "/totals/accepted"));
+  for (const Json& front : failingFronts(status))
+    out << fmt::format("Warning      weir-proxy cannot listen at {}: {}\n",
+                       withPort(front.value("address", ""), front.value("port", 0u)),
+                       front.value("reason", ""));
+}
+
+// "refused: REASON" in two parts: a reason takes a line of its own.
+std::pair<std::string, std::string> configurationOf(const Json& status) {
+  const std::string whole = status.value("/manager/configuration"_json_pointer, std::string());
+  const auto colon = whole.find(": ");
+  if (colon == whole.npos) return {whole, {}};
+  return {whole.substr(0, colon), whole.substr(colon + 2)};
+}
+
+void printManager(const Json& status, std::ostream& out) {
+  if (const std::string reason = configurationOf(status).second; !reason.empty())
+    out << "Reload       refused: " << reason << '\n';
+  for (const Json& warning : status.value("/manager/warnings"_json_pointer, Json::array()))
+    out << "Warning      " << warning.get<std::string>() << '\n';
 }
 
 // What weir had to do to its rules, routes and tables, and what is at odds there now.
@@ -76,15 +118,20 @@ void printPrograms(const Json& status, const Context& context) {
   table.add({"weir-manager", "running", number(manager.value("pid", 0u)),
              manager.value("version", ""), duration(manager.value("uptimeSec", 0ull)),
              number(manager.value("generation", 0ull)),
-             "configuration " + manager.value("configuration", "")});
+             "configuration " + configurationOf(status).first});
   bool engine = false;
   for (const Json& plane : status.value("dataPlanes", Json::array())) {
     const std::string program = plane.value("program", "");
     engine = engine || program == "weir-engine";
+    // Of two proxies the one that was asked.
+    const bool asked = plane.value("pid", 0u) == numberAt(status, "/proxy/pid");
+    const std::size_t failing = asked ? failingFronts(status).size() : 0;
+    // A program of an earlier version does not say since when it runs.
     table.add({program.empty() ? "(no name yet)" : program, "connected",
                number(plane.value("pid", 0u)), plane.value("version", ""),
-               duration(plane.value("connectedSec", 0ull)),
-               number(plane.value("appliedGeneration", 0ull)), ""});
+               plane.contains("uptimeSec") ? duration(plane.value("uptimeSec", 0ull)) : "",
+               number(plane.value("appliedGeneration", 0ull)),
+               failing == 0 ? "" : fmt::format("cannot listen at {} of its addresses", failing)});
   }
   if (!engine)
     table.add({"weir-engine", "absent", "", "", "", "",
@@ -92,6 +139,10 @@ void printPrograms(const Json& status, const Context& context) {
                    ? "fallback since " + duration(fallback.value("sinceSec", 0ull)) +
                          ": the kernel spreads packets"
                    : "no packet is forwarded by weir"});
+  for (const Json& absent : status.value("absentPrograms", Json::array()))
+    if (absent == "weir-proxy")
+      table.add({"weir-proxy", "absent", "", "", "", "",
+                 "while it does not run, proxy services take no connection"});
   table.print(context.out(), context.terminal.color);
 }
 
@@ -121,8 +172,10 @@ void printStatus(const Json& status, const Context& context) {
   else
     context.out() << "No counters: " << status.value("engineError", "the engine did not answer")
                   << '\n';
+  printProxy(status, context.out());
   if (const auto kernel = status.find("kernel"); kernel != status.end() && kernel->is_object())
     printKernel(*kernel, context.out());
+  printManager(status, context.out());
 }
 
 void addStatusCommands(std::vector<Command>& commands) {

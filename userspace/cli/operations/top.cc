@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include "cli/answer.h"
 #include "cli/operations/live_terminal.h"
+#include "config/words.h"
 
 namespace weir::cli {
 
@@ -26,6 +28,17 @@ struct Plan {
 
 std::chrono::duration<double> now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
+// Asked for one service that there is not, a screen would stay empty without a word.
+Status checkService(const Json& status, const std::string& service) {
+  if (service.empty()) return success();
+  std::vector<std::string> names;
+  for (const Json& known : status.value("services", Json::array()))
+    names.push_back(known.value("name", ""));
+  if (std::find(names.begin(), names.end(), service) != names.end()) return success();
+  return Error{fmt::format("there is no backend service {}{}", config::quote(service),
+                           config::didYouMean(service, names))};
+}
+
 // For a terminal: one screen over the other. A manager that goes away for a while is said and asked
 // again; what watches a restart must not end with it.
 Exit watch(const Context& context, const Plan& plan) {
@@ -38,6 +51,12 @@ Exit watch(const Context& context, const Plan& plan) {
   for (std::uint64_t i = 0; !plan.count || i < *plan.count; ++i) {
     if (i != 0 && terminal.wantsToEnd(plan.interval)) break;
     const Answer answer = ask(hasty, {.path = {"v1", "status"}});
+    if (i == 0 && answer.ok()) {
+      if (const Status known = checkService(answer.body, plan.service); !known) {
+        { const LiveTerminal ended = std::move(terminal); }  // what it shows goes with it
+        return complain(context, known.error().message);
+      }
+    }
     Moment moment{answer.body, now()};
     // Home, the screen, and nothing of what was there before.
     context.out() << "\x1b[H\x1b[2J";
@@ -59,6 +78,9 @@ Exit print(const Context& context, const Plan& plan) {
     if (i != 0) std::this_thread::sleep_for(plan.interval);
     const Answer answer = ask(context, {.path = {"v1", "status"}});
     if (!answer.ok()) return complain(context, answer);
+    if (i == 0)
+      if (const Status known = checkService(answer.body, plan.service); !known)
+        return complain(context, known.error().message);
     Moment moment{answer.body, now()};
     if (context.format == Format::table)
       context.out() << (i == 0 ? "" : "\n")

@@ -4,6 +4,7 @@
 #include <optional>
 #include <sstream>
 
+#include "cli/group_table.h"
 #include "cli/operations/status.h"
 #include "cli/operations/top.h"
 #include "cli/table.h"
@@ -94,6 +95,26 @@ void printTotals(const Screen& screen, const Context& context) {
       rate({"/totals/forwarded/new"}), rate({"/totals/packets"}), dropsOf(*engine));
 }
 
+// The proxy, where there is one to ask.
+void printProxyTotals(const Screen& screen, const Context& context) {
+  const Json& status = screen.now.status;
+  if (const std::string error = status.value("proxyError", ""); !error.empty())
+    context.out() << "No loads of groups: " << error << "\n\n";
+  const auto proxy = status.find("proxy");
+  if (proxy == status.end() || !proxy->is_object()) return;
+  const Json* old = screen.before != nullptr && screen.before->status.contains("proxy")
+                        ? &screen.before->status.at("proxy")
+                        : nullptr;
+  const auto rate = [&](std::initializer_list<const char*> pointers) {
+    const std::string text = shown(screen.rates.of(old, &*proxy, pointers));
+    return text.empty() ? std::string("-") : text;
+  };
+  context.out() << fmt::format(
+      "Proxy connections {}   new/s {}   bytes/s {}   backends that did not answer {}\n\n",
+      numberAt(*proxy, "/totals/open"), rate({"/totals/accepted"}),
+      rate({"/totals/bytesUp", "/totals/bytesDown"}), numberAt(*proxy, "/totals/connectFailures"));
+}
+
 void printServices(const Screen& screen, const std::string& only, const Context& context) {
   Table table({"SERVICE", "HEALTHY", "ELIGIBLE", "RULE", "NEW", "NEW/S", "PACKETS/S", "DROPS/S"});
   for (const Json& service : screen.now.status.value("services", Json::array())) {
@@ -154,6 +175,31 @@ void printBackends(const Screen& screen, const std::string& only, const Context&
   table.print(context.out(), context.terminal.color);
 }
 
+// S6: where the load of proxied services goes, and why. SHARE: of the service's open connections.
+void printGroups(const Screen& screen, const std::string& only, const Context& context) {
+  std::vector<std::string> header = groupHeader();
+  header.insert(header.begin(), {"SERVICE", "SHARE"});
+  Table table(std::move(header));
+  for (const Json& service : screen.now.status.value("services", Json::array())) {
+    const std::string name = service.value("name", "");
+    const Json groups = service.value("groups", Json::array());
+    if (!only.empty() && name != only) continue;
+    double open = 0;
+    for (const Json& group : groups) open += group.value("connections", 0.0);
+    for (const Json& group : groups) {
+      std::vector<std::string> row = groupCells(group);
+      row.insert(
+          row.begin(),
+          {name,
+           open > 0 ? fmt::format("{:.1f}%", group.value("connections", 0.0) / open * 100) : ""});
+      table.add(std::move(row));
+    }
+  }
+  if (table.empty()) return;
+  context.out() << '\n';
+  table.print(context.out(), context.terminal.color);
+}
+
 // The first `rows` lines; the last of them says how much is missing.
 std::string cut(const std::string& text, std::size_t rows) {
   if (rows < 2) return text;
@@ -182,8 +228,10 @@ std::string topScreen(const Moment* before, const Moment& now, const std::string
   printPrograms(now.status, into);
   text << '\n';
   printTotals(screen, into);
+  printProxyTotals(screen, into);
   printServices(screen, service, into);
   printBackends(screen, service, into);
+  printGroups(screen, service, into);
   return cut(text.str(), rows);
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/resources/backend_health.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
+#include "cli/group_table.h"
 #include "cli/table.h"
 #include "cli/words.h"
 
@@ -15,35 +14,15 @@ namespace {
 std::string noteOf(const Json& backend) {
   if (backend.contains("drainingSecLeft"))
     return "its connections end in " + duration(backend.value("drainingSecLeft", 0ull));
+  if (backend.contains("drainedSec"))
+    return "drained: its connections ended " + duration(numberAt(backend, "/drainedSec")) + " ago";
   return backend.value("reason", "");
 }
 
-// "400", "12.5"; "" where there is none.
-std::string amount(const Json& group, const char* key) {
-  if (!group.contains(key) || !group[key].is_number()) return "";
-  std::string text = fmt::format("{:.1f}", group[key].get<double>());
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return text;
-}
-
-std::string percent(const Json& group, const char* key) {
-  if (!group.contains(key) || !group[key].is_number()) return "";
-  return fmt::format("{:.0f}%", group[key].get<double>() * 100);
-}
-
-// S6: capacity, load, fill, healthy share, drained or not and why, distance of each group.
+// S6
 void printGroups(const Json& groups, const Context& context) {
-  Table table({"GROUP", "ZONE", "DISTANCE MS", "CAPACITY", "LOAD", "FILL", "HEALTHY", "DRAINED"});
-  for (const Json& group : groups) {
-    const std::string why = group.value("drainedReason", "");
-    const bool drained = group.value("drained", false);
-    table.add({group.value("group", ""), group.value("zone", ""), amount(group, "distanceMs"),
-               amount(group, "capacity"), amount(group, "load"), percent(group, "fill"),
-               percent(group, "healthyShare"),
-               !drained      ? "no"
-               : why.empty() ? "yes"
-                             : "yes: " + why});
-  }
+  Table table(groupHeader());
+  for (const Json& group : groups) table.add(groupCells(group));
   context.out() << '\n';
   table.print(context.out(), context.terminal.color);
 }
@@ -64,6 +43,8 @@ void printHealth(const Json& health, const Context& context) {
   table.print(context.out(), context.terminal.color);
   if (const auto groups = health.find("groups"); groups != health.end() && groups->is_array())
     printGroups(*groups, context);
+  if (const std::string error = health.value("loadError", ""); !error.empty())
+    context.out() << "\nNo loads: " << error << '\n';
   if (const std::string rule = health.value("rule", ""); !rule.empty())
     context.out() << '\n' << rule << ": " << health.value("explanation", "") << '\n';
 }

@@ -88,9 +88,11 @@ Client::Query changeQuery(const Invocation& invocation) {
 Exit presentChange(const Context& context, const Collection& collection, const std::string& name,
                    const Invocation& invocation, const Answer& answer, std::string_view done) {
   if (answer.ok() && context.format == Format::table) tellDiagnostics(context, answer.body);
-  return present(context, answer, [&](const Json&, const Context& to) {
+  return present(context, answer, [&](const Json& resource, const Context& to) {
+    const bool same = resource.is_object() && !resource.value("changed", true);
     to.out() << fmt::format("{} {}: {}{}\n", collection.singular, name,
-                            invocation.has("--dry-run") ? "would be " : "", done);
+                            invocation.has("--dry-run") ? "would be " : "",
+                            same ? "unchanged" : done);
   });
 }
 
@@ -101,8 +103,8 @@ Exit edit(const Context& context, const Collection& collection, const std::strin
     if (!current.ok()) return complain(context, current);
     auto patch = change(current.body);
     if (!patch) return complain(context, patch.error().message);
-    if (const auto print = current.body.find("fingerprint"); print != current.body.end())
-      (*patch)["fingerprint"] = *print;
+    const auto print = current.body.find("fingerprint");
+    if (print != current.body.end()) (*patch)["fingerprint"] = *print;
     const Answer answer =
         ask(context, "PATCH", pathOf(collection, name), *patch, changeQuery(invocation));
     if (answer.status == kPreconditionFailed && attempt < kEditTries) continue;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
+#include "cli/help.h"
 #include "cli/resources/body.h"
 #include "cli/resources/collections.h"
 #include "cli/resources/flags.h"
@@ -19,16 +21,19 @@ struct Protocol {
   const char* type;  // "GRPC_WITH_TLS"
   const char* block;
   Family family;
+  const char* defaultPort;
   const char* summary;
 };
 constexpr std::array<Protocol, 7> kProtocols{{
-    {"tcp", "TCP", "tcpHealthCheck", Family::connect, "that connects"},
-    {"ssl", "SSL", "sslHealthCheck", Family::connect, "that connects and shakes hands by TLS"},
-    {"http", "HTTP", "httpHealthCheck", Family::http, "that wants status 200"},
-    {"https", "HTTPS", "httpsHealthCheck", Family::http, "that wants status 200 over TLS"},
-    {"http2", "HTTP2", "http2HealthCheck", Family::http, "that wants status 200 over HTTP/2"},
-    {"grpc", "GRPC", "grpcHealthCheck", Family::grpc, "that asks gRPC's health service"},
-    {"grpc-with-tls", "GRPC_WITH_TLS", "grpcTlsHealthCheck", Family::grpc,
+    {"tcp", "TCP", "tcpHealthCheck", Family::connect, "80", "that connects"},
+    {"ssl", "SSL", "sslHealthCheck", Family::connect, "443",
+     "that connects and shakes hands by TLS"},
+    {"http", "HTTP", "httpHealthCheck", Family::http, "80", "that wants status 200"},
+    {"https", "HTTPS", "httpsHealthCheck", Family::http, "443", "that wants status 200 over TLS"},
+    {"http2", "HTTP2", "http2HealthCheck", Family::http, "443",
+     "that wants status 200 over HTTP/2"},
+    {"grpc", "GRPC", "grpcHealthCheck", Family::grpc, "", "that asks gRPC's health service"},
+    {"grpc-with-tls", "GRPC_WITH_TLS", "grpcTlsHealthCheck", Family::grpc, "",
      "that asks gRPC's health service over TLS"},
 }};
 
@@ -87,17 +92,40 @@ std::vector<Flag> checkFlags(const Protocol& protocol) {
   return flags;
 }
 
-// The type goes with the flags: a check of another type then refuses the block (H1).
-void makeTyped(Command& command, const Protocol& protocol, const char* verb) {
-  command.words = {"health-checks", verb, protocol.word};
+void makeCreate(Command& command, const Protocol& protocol) {
+  command.words = {"health-checks", "create", protocol.word};
   // A flag that is always there would need no place on the command line; the type is put in here.
   command.run = [run = command.run, &protocol](const Context& context,
                                                const Invocation& invocation) {
     static const Flag kType = field("--type", Value::text, "type", "");
     Invocation typed = invocation;
-    if (!patchOf(invocation).empty() || invocation.command().words[1] == "create")
-      typed.add({&kType, protocol.type, protocol.type});
+    typed.add({&kType, protocol.type, protocol.type});
     return run(context, typed);
+  };
+}
+
+// The command's type must be the check's own: it says which flags there are, and changes nothing.
+void makeUpdate(Command& command, const Protocol& protocol) {
+  command.words = {"health-checks", "update", protocol.word};
+  command.run = [&protocol](const Context& context, const Invocation& invocation) {
+    const std::string name = invocation.argument(0);
+    const Json patch = patchOf(invocation);
+    if (patch.empty())
+      return misused(invocation.command(), "nothing to change: no flag sets a field",
+                     context.err());
+    const auto change = [&](const Json& check) -> Result<Json> {
+      // TCP is the default, which is not written.
+      const std::string type = check.value("type", check.contains("name") ? "TCP" : protocol.type);
+      if (type == protocol.type) return patch;
+      const auto own = std::find_if(kProtocols.begin(), kProtocols.end(),
+                                    [&](const Protocol& p) { return p.type == type; });
+      const std::string word = own == kProtocols.end() ? type : own->word;
+      return Error{fmt::format(
+          "health check {0} is of type {1}, not {2}; change it with weirctl health-checks update "
+          "{3} {0}, or make one of type {2} and give that to the service",
+          name, type, protocol.type, word)};
+    };
+    return edit(context, healthChecks(), name, invocation, change, "updated");
   };
 }
 
@@ -108,7 +136,11 @@ std::string portOf(const Json& check) {
     if (block.value("portSpecification", "") == "USE_SERVING_PORT") return "serving";
     if (block.contains("port")) return cellText(block["port"]);
   }
-  return "";
+  // H3: what is not given has a default, except for gRPC.
+  const std::string type = check.value("type", "TCP");
+  const auto own = std::find_if(kProtocols.begin(), kProtocols.end(),
+                                [&](const Protocol& protocol) { return protocol.type == type; });
+  return own == kProtocols.end() ? "" : own->defaultPort;
 }
 
 std::string secondsOr5(const Json& check, const char* key) {
@@ -145,7 +177,7 @@ void addHealthChecks(std::vector<Command>& commands) {
                     "--timeout=1s",
                     protocol.word, port));
     create.summary = fmt::format("Create a health check {}", protocol.summary);
-    makeTyped(create, protocol, "create");
+    makeCreate(create, protocol);
     commands.push_back(std::move(create));
   }
   for (const Protocol& protocol : kProtocols) {
@@ -154,7 +186,7 @@ void addHealthChecks(std::vector<Command>& commands) {
                       fmt::format("weirctl health-checks update {} web-hc --unhealthy-threshold=3",
                                   protocol.word));
     update.summary = fmt::format("Change fields of a health check {}", protocol.summary);
-    makeTyped(update, protocol, "update");
+    makeUpdate(update, protocol);
     commands.push_back(std::move(update));
   }
   commands.push_back(deleteCommand(collection));

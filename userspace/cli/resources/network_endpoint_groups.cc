@@ -59,6 +59,12 @@ bool matches(const Json& endpoint, const Json& wanted, const Json& group) {
   return true;
 }
 
+bool isSame(const Json& a, const Json& b) {
+  for (const char* key : {"ipAddress", "ipv6Address", "fqdn"})
+    if (!sameAddress(a.value(key, ""), b.value(key, ""))) return false;
+  return a.value("port", Json()) == b.value("port", Json());
+}
+
 // Removes first, then adds: an endpoint can be replaced in one command.
 Result<Json> changeEndpoints(const Json& group, const Invocation& invocation) {
   Json patch = patchOf(invocation);
@@ -79,6 +85,12 @@ Result<Json> changeEndpoints(const Json& group, const Invocation& invocation) {
   }
   for (const auto& given : invocation.given()) {
     if (given.flag->name != "--add-endpoint") continue;
+    if (std::any_of(endpoints.begin(), endpoints.end(),
+                    [&](const Json& endpoint) { return isSame(endpoint, given.value); }))
+      return Error{fmt::format(
+          "endpoint {} is in the group already; with --remove-endpoint in the same command it is "
+          "replaced",
+          given.text)};
     endpoints.push_back(given.value);
     changed = true;
   }

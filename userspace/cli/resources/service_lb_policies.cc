@@ -7,7 +7,7 @@ namespace weir::cli {
 namespace {
 
 std::vector<Flag> policyFlags() {
-  return {
+  std::vector<Flag> flags{
       word("--load-balancing-algorithm", "loadBalancingAlgorithm",
            "how load fills groups, zones and regions (default WATERFALL_BY_REGION)",
            {"WATERFALL_BY_REGION", "SPRAY_TO_REGION", "WATERFALL_BY_ZONE", "SPRAY_TO_WORLD"}),
@@ -15,12 +15,14 @@ std::vector<Flag> policyFlags() {
              "a group with fewer than 25% of its members healthy gets nothing new (default off)"),
       field("--failover-health-threshold", Value::number, "failoverConfig.failoverHealthThreshold",
             "percent of healthy members, 1 to 99, below which load spills over (default 70)"),
-      word("--isolation-granularity", "isolationConfig.isolationGranularity",
+      word("--isolation-config-granularity", "isolationConfig.isolationGranularity",
            "UNSPECIFIED turns isolation off", {"UNSPECIFIED", "REGION"}),
-      word("--isolation-mode", "isolationConfig.isolationMode",
+      word("--isolation-config-mode", "isolationConfig.isolationMode",
            "how strictly load stays in the region", {"UNSPECIFIED", "NEAREST", "STRICT"}),
       field("--description", Value::text, "description", "accepted; weir does not keep it"),
   };
+  flags.push_back(ignoredSwitch("--async"));
+  return flags;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/simulate/proxy_side.h"
 
+#include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -150,7 +152,11 @@ void ProxySide::close(const CloseEvent& event, Time now) {
 Line ProxySide::load(const LoadEvent& event) const {
   const auto service = world_->service(event.service);
   const PlacementPlan plan = planOf(*service, world_->zoneOrder());
-  const std::vector<double> loads = distribute(plan, event.connections);
+  // X4.4: the breaker closes what is beyond it, whatever room the groups have.
+  const double most = service->maxConnections ? static_cast<double>(*service->maxConnections)
+                                              : std::numeric_limits<double>::infinity();
+  const double served = plan.stages.empty() ? 0 : std::min<double>(event.connections, most);
+  const std::vector<double> loads = distribute(plan, served);
   const std::vector<PlacedGroup> placed = placedGroups(*service);
   Line line;
   line.service = event.service;
@@ -160,8 +166,7 @@ Line ProxySide::load(const LoadEvent& event) const {
     load.groups.push_back({placed[i].name, loads[i], placed[i].capacity, usable,
                            usable > 0 ? loads[i] / usable : 0, service->groups[i].drained});
   }
-  // All of it is served, or none.
-  load.unserved = plan.stages.empty() ? event.connections : 0;
+  load.unserved = event.connections - served;
   line.load = std::move(load);
   return line;
 }
