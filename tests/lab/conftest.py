@@ -13,9 +13,8 @@ BINARIES = os.environ.get("WEIR_BIN", os.path.join(os.path.dirname(__file__), ".
 NUMBERS = itertools.count()
 
 
-@pytest.fixture
-def make_lab():
-    """A function that builds labs, each with names of its own; all are gone at the test's end."""
+def lab_maker():
+    """Yields a function that builds labs, each with names of its own; afterwards all are gone."""
     labs = []
 
     def make(**kwargs):
@@ -24,3 +23,15 @@ def make_lab():
     yield make
     for lab in labs:
         lab.close()
+
+
+@pytest.fixture
+def make_lab():
+    """Labs for one test."""
+    yield from lab_maker()
+
+
+@pytest.fixture(scope="module")
+def module_lab():
+    """Labs that the tests of a module share."""
+    yield from lab_maker()

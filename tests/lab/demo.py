@@ -69,7 +69,7 @@ class Demo:
         self.wait_health(self.b1, "HEALTHY")
 
     def drain(self):
-        self.say("\n3. A backend is drained: `weirctl drain web 10.2.0.12`")
+        self.say("\n3. A backend is drained: `weirctl drain web 10.2.0.12` (draining timeout of the service: 300 s)")
         traffic = self.lab.traffic("hold", VIP4, 80, 40, 6, 0, background=True)
         time.sleep(2)
         self.lab.weirctl("drain", "web", self.b2.address4)

@@ -107,7 +107,8 @@ class Lab:
         switch.ip("link set br0 up")
         self.plug(weir, "lan0", "10.2.0.1/24", "fd02::1/64")
         weir.sysctl(net__ipv4__ip_forward=1, net__ipv6__conf__all__forwarding=1, net__ipv4__conf__all__rp_filter=0,
-                    net__ipv4__conf__default__rp_filter=0, net__ipv4__conf__all__send_redirects=0)
+                    net__ipv4__conf__default__rp_filter=0, net__ipv4__conf__all__send_redirects=0,
+                    net__ipv4__conf__lan0__send_redirects=0)
         self.backends = []
         for index in range(1, backends + 1):
             backend = self.add(f"b{index}")
@@ -210,11 +211,11 @@ http {{
                 out.write(text)
             os.replace(f"{path}.new", path)
 
-    def program(self, name):
-        """Starts weir-manager or weir-engine on the weir node."""
+    def program(self, name, limits=()):
+        """Starts one of weir's programs on the weir node. `limits`: words for prlimit."""
         log = f"{self.directory}/{name}.log"
         # exec: the process that we hold is the program, so that a signal reaches it.
-        process = self.weir.start(f"{self.binaries}/{name}", "--config-dir", self.config, "--run-dir", self.run_dir,
+        process = self.weir.start(*(("prlimit", *limits) if limits else ()), f"{self.binaries}/{name}", "--config-dir", self.config, "--run-dir", self.run_dir,
                                   "--state-dir", self.run_dir, log=log)
         self.programs[name] = process
         return process
@@ -231,7 +232,9 @@ http {{
             return False
         if status["dataPlanes"][0]["appliedGeneration"] < status["manager"]["generation"]:
             return False
-        return all(b["healthState"] != "UNKNOWN" for s in status["services"] for b in self.health(s["name"]))
+        health = [self.weirctl("backend-services", "get-health", s["name"], check=False) for s in status["services"]]
+        # The manager may have been killed since.
+        return all(isinstance(h, dict) and all(b["healthState"] != "UNKNOWN" for b in h["healthStatus"]) for h in health)
 
     def weirctl(self, *words, check=True, json_output=True):
         format_words = ("--format", "json") if json_output else ()

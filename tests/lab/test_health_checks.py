@@ -86,7 +86,7 @@ def grpc_cases(server, bare):
 
 def tls_cases(ports):
     """H7 and old protocols: a handshake is a handshake."""
-    for name in ("expired", "weak", "elliptic", "tls12", "tls13", "tls10"):
+    for name in ("expired", "weak", "elliptic", "p384", "p521", "x448", "tls12", "tls13", "tls10"):
         yield Case(f"ssl-{name}", "SSL", ports[name], HEALTHY)
     yield Case("ssl-client-certificate-wanted", "SSL", ports["client_cert"], HEALTHY)
     for name in ("expired", "tls12"):
@@ -250,6 +250,7 @@ class World:
             "expired": (cert,), "tls12": (cert, "-tls1_2"), "tls13": (cert, "-tls1_3"), "client_cert": (cert, "-verify", "1"),
             "tls10": (cert, "-tls1", "-cipher", "DEFAULT@SECLEVEL=0"),
             "weak": (self_signed(directory, "weak", ("rsa:1024",), ("-sha1",)), "-cipher", "DEFAULT@SECLEVEL=0"),
+            "p384": (cert, "-groups", "P-384"), "p521": (cert, "-groups", "P-521"), "x448": (cert, "-groups", "X448"),
             "elliptic": (self_signed(directory, "elliptic", ("ec", "-pkeyopt", "ec_paramgen_curve:P-384")),)}.items()}
         self.cases = [*http_cases(self.nginx), *grpc_cases(grpc_server, bare), *tls_cases(openssl),
                       *cross_cases(self.nginx, grpc_server)]

@@ -131,6 +131,64 @@ def test_P6_killing_an_appliance_moves_only_its_own_connections(make_fleet):
     assert moved == before[dead.short]
 
 
+@pytest.mark.parametrize("affinity", ["NONE", "CLIENT_IP"])
+def test_N6_while_the_engine_is_away_both_directions_pass_one_appliance_too(make_fleet, affinity):
+    fleet = make_fleet()
+    lab = fleet.lab
+    lab.configure(fw_resources().replace("    protocol: TCP\n", f"    protocol: TCP\n    sessionAffinity: {affinity}\n"),
+                  "engineGraceSec: 1\nmanageSysctls: true\n")
+    checked = fleet.weir.run(f"{lab.binaries}/weirctl", "check", "--host", lab.config, check=False)
+    assert "net.ipv6.fib_multipath_hash_policy=3" in checked.stdout + checked.stderr
+    lab.start_weir()
+    lab.stop(lab.programs["weir-engine"])
+    lab.until(lambda: lab.weirctl("status")["fallback"]["open"], 6, "the fallback is open", lab.tail)
+    fleet.reset()
+    assert_one_appliance_each(fleet, fleet.traffic("once"))
+
+
+def test_a_rule_of_others_that_weirs_make_ineffective_is_named(make_fleet):
+    fleet = make_fleet()
+    lab, weir = fleet.lab, fleet.weir
+    weir.run("sh", "-c", "ip rule add pref 12000 from 10.1.0.0/24 to 172.20.0.0/16 lookup 101; "
+                         "ip route add default via 10.3.0.2 table 101")
+    lab.configure(fw_resources())
+    checked = weir.run(f"{lab.binaries}/weirctl", "check", "--host", lab.config, check=False)
+    named = "IPv4 routing rule 12000 (from 10.1.0.0/24 to 172.20.0.0/16 lookup 101)"
+    assert named in checked.stdout + checked.stderr and checked.returncode != 0
+    lab.start_weir()
+    assert any(named in w for w in lab.weirctl("status")["kernel"]["warnings"])
+    weir.ip("rule del pref 12000")
+    lab.until(lambda: not lab.weirctl("status")["kernel"]["warnings"], 3, "the warning is over", lab.tail)
+
+
+def test_a_reload_with_other_numbers_leaves_nothing_of_the_former_ones(make_fleet):
+    fleet = make_fleet()
+    lab = fleet.lab
+    clean = states(fleet)
+    lab.configure(fw_resources())
+    lab.start_weir()
+    first = states(fleet)
+    for node, gone in (("routeProtocol: 91\n", "proto 87"), ("routeProtocol: 91\nruleBase: 12000\n", "10000:"),
+                       ("routeProtocol: 91\nruleBase: 12000\ntableBase: 0x10000000\n", "20031078"), ("", "proto 91")):
+        lab.configure(fw_resources(), node)
+        lab.weirctl("reload", json_output=False)
+        lab.until(lambda: gone not in "".join(states(fleet)), 8, f"{gone} is gone", lab.tail)
+        assert not fleet.traffic("once")["failures"]
+        changes = lab.weirctl("status")["kernel"]["changes"]
+        assert not [c for c in changes if c["kind"] in ("restored", "removed")], changes
+    assert states(fleet) == first
+    # kill -9 right after a reload with other numbers.
+    lab.configure(fw_resources(), "routeProtocol: 91\ntableBase: 0x10000000\n")
+    lab.weirctl("reload", json_output=False)
+    for name in ("weir-engine", "weir-manager"):
+        lab.stop(lab.programs[name], signal.SIGKILL)
+    lab.start_weir()
+    lab.until(lambda: "proto 87" not in "".join(states(fleet)), 3, "the former numbers are gone", lab.tail)
+    for name in ("weir-engine", "weir-manager"):
+        assert lab.stop(lab.programs[name]) == 0
+    assert states(fleet) == clean
+
+
 def back_within(fleet, what, command, limit, shows):
     """Runs a command on the weir node; seconds until `shows` is true of the kernel again."""
     begin = time.monotonic()

@@ -58,6 +58,13 @@ def fill_together(loads, capacities, group_names, load, level):
     return max(0.0, left)
 
 
+def serve(node, policy, groups, load, breaker=None):
+    """place(), of what the circuit breaker lets in (X4.4)."""
+    let_in = load if breaker is None else min(load, breaker)
+    loads, closed = place(node, policy, groups, let_in)
+    return loads, closed + load - let_in
+
+
 def place(node, policy, groups, load):
     """groups: list of dicts; returns connections by group, and what is not served."""
     region = {g["name"]: region_of(node["zones"], g["zone"]) for g in groups}
@@ -108,18 +115,45 @@ def place(node, policy, groups, load):
     return loads, 0.0
 
 
-def drained(groups, share_of_all=0.5):
-    """S4.1 for groups of which none was drained before."""
-    def zero(g):
+class Drains:
+    """S4: which groups are drained, as health and the groups of a service change over time."""
+
+    def __init__(self):
+        self.drained = {}  # name -> since when it is well enough; None: it is not
+
+    def decide(self, groups, now):
+        """The groups as they are at `now`."""
+        before, stay, come = self.drained, [], []
+        for g in sorted(groups, key=lambda g: (self.share(g), g["name"])):
+            if self.is_zero(g):
+                continue
+            if g["name"] not in before:
+                if self.share(g) < 0.25:
+                    come.append((g["name"], None))
+            elif self.share(g) < 0.35:
+                stay.append((g["name"], None))
+            else:
+                since = now if before[g["name"]] is None else before[g["name"]]
+                if now - since < 60:
+                    stay.append((g["name"], since))
+        # Fewer than half of all, whoever they are; those that are drained already first.
+        self.drained = {}
+        for name, since in stay + come:
+            if 2 * (len(self.drained) + 1) < len(groups):
+                self.drained[name] = since
+
+    def wait(self, groups, until):
+        """Nothing changes but the time."""
+        while True:
+            due = [since + 60 for since in self.drained.values() if since is not None and since + 60 <= until]
+            if not due:
+                return
+            self.decide(groups, min(due))
+
+    @staticmethod
+    def is_zero(g):
         return g["scaler"] == 0 or (g.get("maxConnections") is None and g["members"] == 0)
 
+    @staticmethod
     def share(g):
         return g["healthy"] / g["members"] if g["members"] else 0.0
-    chosen = []
-    for g in sorted(groups, key=lambda g: (share(g), g["name"])):
-        if zero(g) or share(g) >= 0.25:
-            continue
-        if len(chosen) + 1 >= share_of_all * len(groups):
-            break
-        chosen.append(g["name"])
-    return set(chosen)

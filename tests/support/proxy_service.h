@@ -66,8 +66,8 @@ class Balanced {
   }
   // Changes the service's snapshot.
   template <class Change>
-  void change(Change change) {
-    change(service_);
+  void change(Change made) {
+    made(service_);
     tell();
   }
   BackendPick pick(const ProxyConnection& from, std::span<const ProxySlot> tried = {}) {

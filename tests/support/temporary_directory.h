@@ -12,7 +12,8 @@ namespace weir::test {
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "weir-test-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "weir-test-").string();
+    name.append(6, 'X');  // mkdtemp() makes them unique
     if (::mkdtemp(name.data()) == nullptr)
       throw std::filesystem::filesystem_error("mkdtemp",
                                               std::error_code(errno, std::generic_category()));

@@ -4,6 +4,7 @@ target_sources(weir_unit_control PRIVATE
   control/entries_test.cc
   control/numbers_test.cc
   control/saved_test.cc
+  control/service_health_test.cc
   control/simulate_test.cc)
 
 # `weirctl simulate` alone, for tests that need nothing else of weirctl.

@@ -10,6 +10,7 @@ if(TARGET weir_manager)
   target_sources(weir_unit_api PRIVATE
     ${CMAKE_CURRENT_LIST_DIR}/edit/api_diff_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/edit/api_robustness_test.cc
+    ${CMAKE_CURRENT_LIST_DIR}/edit/lost_directory_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/edit/peer_test.cc
     ${CMAKE_CURRENT_LIST_DIR}/edit/value_json_test.cc)
   target_link_libraries(weir_unit_api PRIVATE fmt::fmt nlohmann_json::nlohmann_json)

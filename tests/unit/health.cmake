@@ -6,8 +6,11 @@ if(TARGET weir_health)
     manager/grpc_message_test.cc
     manager/load_metrics_test.cc
     manager/monitor_test.cc
-    manager/schedule_test.cc)
-  target_link_libraries(weir_unit_health PRIVATE fmt::fmt)
+    manager/resumption_test.cc
+    manager/schedule_test.cc
+    manager/wire_test.cc)
+  find_package(OpenSSL 3.0 REQUIRED)
+  target_link_libraries(weir_unit_health PRIVATE OpenSSL::SSL fmt::fmt)
 
   # What the lab's tests against real servers drive.
   add_executable(weir_probe_driver ../lab/health/probe_driver.cc)

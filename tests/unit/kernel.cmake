@@ -5,10 +5,12 @@ target_sources(weir_unit_kernel PRIVATE
   kernel/divert_test.cc
   kernel/event_filter_test.cc
   kernel/fake_kernel_state_test.cc
-  kernel/next_hop_test.cc)
+  kernel/next_hop_test.cc
+  kernel/skipped_rules_test.cc)
 
 # Against the real kernel, in network namespaces of its own: needs root.
 add_executable(weir_lab_kernel
+  ../lab/kernel/collision_test.cc
   ../lab/kernel/diversion_test.cc
   ../lab/kernel/events_test.cc
   ../lab/kernel/namespace.cc

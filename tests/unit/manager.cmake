@@ -7,6 +7,7 @@ if(TARGET weir_manager)
     manager/manager_test.cc
     manager/metrics_reference_test.cc
     manager/metrics_test.cc
+    manager/proxy_views_test.cc
     manager/publisher_test.cc
     manager/snapshot_server_test.cc
     manager/state_file_test.cc)

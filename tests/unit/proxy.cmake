@@ -2,6 +2,7 @@ weir_test(weir_unit_proxy_core proxy/client_hello_test.cc weir_core)
 target_sources(weir_unit_proxy_core PRIVATE
   proxy/locality_policy_test.cc
   proxy/placement_test.cc
+  proxy/postgres_request_test.cc
   proxy/proxy_codec_test.cc
   proxy/proxy_header_test.cc
   proxy/proxy_plane_test.cc
@@ -11,4 +12,12 @@ target_sources(weir_unit_proxy_core PRIVATE
 
 weir_test(weir_unit_proxy proxy/session_test.cc weir_proxy)
 target_sources(weir_unit_proxy PRIVATE
-  proxy/handover_test.cc)
+  proxy/admission_test.cc
+  proxy/handover_test.cc
+  proxy/listening_test.cc
+  proxy/postgres_session_test.cc
+  proxy/questions_test.cc
+  proxy/resolver_test.cc
+  proxy/session_end_test.cc
+  proxy/world_intake_test.cc)
+target_link_libraries(weir_unit_proxy PRIVATE nlohmann_json::nlohmann_json)

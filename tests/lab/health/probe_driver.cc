@@ -8,6 +8,7 @@
 //                                   COUNT backends (127.1.0.1 and on) monitored with the first
 //                                   health check, and one with each further one; at the end a JSON
 //                                   object with what that took and found
+#include <sys/resource.h>
 #include <time.h>
 
 #include <boost/asio/io_context.hpp>
@@ -125,7 +126,7 @@ void watch(const std::vector<HealthCheck>& checks, unsigned count, unsigned seco
   boost::asio::io_context io;
   std::map<EndpointRef, Health> states;
   HealthMonitor monitor(
-      io, [](const EndpointRef&) { return Health::unknown; },
+      io, [](const EndpointRef&, const std::string&) { return Health::unknown; },
       [&](const HealthMonitor::Report& report) {
         for (const auto& update : report.health) states[update.endpoint] = update.health;
       });
@@ -142,7 +143,10 @@ void watch(const std::vector<HealthCheck>& checks, unsigned count, unsigned seco
   io.run_for(std::chrono::seconds(seconds));
   const double cpu = cpuSeconds() - cpuBefore;
   const auto after = monitor.counters();
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
   json result{{"cores", cpu / seconds},
+              {"peakMb", used.ru_maxrss / 1024},
               {"succeeded", after.succeeded - before.succeeded},
               {"failed", after.failed - before.failed},
               {"timedOut", after.timedOut - before.timedOut},
@@ -153,7 +157,7 @@ void watch(const std::vector<HealthCheck>& checks, unsigned count, unsigned seco
     const std::string state(toString(health));
     auto& number = result["states"][endpoint.group][state];
     number = number.is_null() ? 1 : number.get<int>() + 1;
-    if (const std::string reason = monitor.reason(endpoint); !reason.empty())
+    if (const std::string reason = monitor.reason(endpoint, endpoint.group); !reason.empty())
       result["reasons"][endpoint.group] = reason;
   }
   // The bucket that the slowest successful probe fell into.

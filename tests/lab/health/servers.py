@@ -133,7 +133,7 @@ def over_tls(serve, cert, alpn=(), versions=None, before=0):
 
 # --- real servers
 
-NGINX = """daemon off; master_process off; pid {d}/pid; error_log {d}/error.log; worker_rlimit_nofile 8192;
+NGINX = """daemon off; {processes}; pid {d}/pid; error_log {d}/error.log; worker_rlimit_nofile 8192;
 events {{ worker_connections 4096; }}
 http {{
   access_log off; default_type text/plain; client_body_temp_path {d}/b; proxy_temp_path {d}/p;
@@ -159,30 +159,32 @@ http {{
 """
 
 
-def nginx_config(directory, cert, address, ports):
+def nginx_config(directory, cert, address, ports, workers=0):
     path = f"{directory}/nginx.conf"
+    processes = f"user root; worker_processes {workers}" if workers else "master_process off"
     with open(path, "w", encoding="utf-8") as out:
-        out.write(NGINX.format(d=directory, cert=cert[0], key=cert[1], address=address, **ports))
+        out.write(NGINX.format(d=directory, cert=cert[0], key=cert[1], address=address, processes=processes, **ports))
     return path
 
 
 class Nginx:
     NAMES = ("http", "https", "http2", "h2c", "http_proxy", "https_proxy", "http2_proxy")
 
-    def __init__(self, directory, cert, address="127.0.0.1"):
+    def __init__(self, directory, cert, address="127.0.0.1", workers=0):
+        """`workers`: as many processes serve; 0: one does, without another that watches over it."""
         self.ports = {name: free_port() for name in self.NAMES}
         os.makedirs(f"{directory}/files")
         for at in (1020, 1024, 1030):
             with open(f"{directory}/files/{at}", "w", encoding="utf-8") as out:
                 out.write("." * at + "good" + "." * 200_000)
-        config = nginx_config(directory, cert, address, self.ports)
+        config = nginx_config(directory, cert, address, self.ports, workers)
         self.process = subprocess.Popen(["nginx", "-c", config, "-p", directory],
                                         stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for port in self.ports.values():
             wait_for(port, self.process)
 
     def close(self):
-        self.process.kill()
+        self.process.terminate()  # with its workers
         self.process.wait()
 
 

@@ -60,6 +60,12 @@ void addInterface(const std::string& name) {
     run("ip link set " + end + " addrgenmode none; ip link set " + end + " up");
 }
 
+void makeFit() {
+  run("sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1; "
+      "for name in rp_filter send_redirects; do "
+      "for file in /proc/sys/net/ipv4/conf/*/$name; do echo 0 > $file; done; done");
+}
+
 void NamespaceTest::SetUp() {
   outside_ = Fd(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::unshare(CLONE_NEWNET), 0) << "these tests need root";

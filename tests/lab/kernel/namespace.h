@@ -31,6 +31,9 @@ std::string kernelView();
 // The text that `ip route get` prints for a packet to `destination` with a mark.
 std::string routeGet(const std::string& destination, std::uint32_t mark);
 
+// Gives the test's namespace the settings that weir needs, so that nothing is warned of.
+void makeFit();
+
 // Moves the test into a namespace of its own, and back.
 class NamespaceTest : public ::testing::Test {
  protected:

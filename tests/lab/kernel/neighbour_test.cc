@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // Neighbours are kept, and told when they do not answer.
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <thread>
@@ -78,6 +80,49 @@ TEST_F(NeighbourTest, N9_AnOrdinaryEntryIsThereAgainAfterwards) {
   EXPECT_THAT(before, HasSubstr("STALE"));
 }
 
+TEST_F(NeighbourTest, N9_WithTheProtocolThatItHad) {
+  run("ip neigh add 10.7.0.2 dev servers lladdr 02:00:00:00:00:02 nud stale protocol static");
+  apply(wish({backend(1, "10.7.0.2")}, {"10.9.9.9"}));
+  EXPECT_THAT(run("ip -d neigh show 10.7.0.2"), HasSubstr("proto 87"));
+  ASSERT_TRUE(state_->removeAll());
+  EXPECT_THAT(run("ip -d neigh show 10.7.0.2"), HasSubstr("STALE proto static"));
+}
+
+TEST_F(NeighbourTest, N9_AnEntryThatAnOperatorMadePermanentMeanwhileStays) {
+  apply(wish({backend(1, "10.7.0.2")}, {"10.9.9.9"}));
+  run("ip neigh replace 10.7.0.2 dev servers lladdr 02:00:00:00:00:02 nud permanent");
+  EXPECT_FALSE(state_->reconcile().value());
+  EXPECT_THAT(run("ip neigh show 10.7.0.2"), HasSubstr("02:00:00:00:00:02 PERMANENT"));
+  ASSERT_TRUE(state_->removeAll());
+  EXPECT_THAT(run("ip neigh show 10.7.0.2"), HasSubstr("02:00:00:00:00:02 PERMANENT"));
+}
+
+TEST_F(NeighbourTest, AnotherProtocolNumberIsNoRestoration) {
+  KernelWish wanted = wish({backend(1, "10.7.0.2", "fd07::2")}, {"10.9.9.9"});
+  apply(wanted);
+  (void)state_->takeChanges();
+  wanted.routeProtocol = 91;
+  apply(wanted);
+  EXPECT_THAT(state_->takeChanges(), IsEmpty());
+  EXPECT_THAT(run("ip neigh show 10.7.0.2"), HasSubstr("proto 91"));
+  EXPECT_THAT(run("ip neigh"), Not(HasSubstr("proto 87")));
+}
+
+TEST_F(NeighbourTest, OnesThatAKilledRunKeptAreOursAndNotStrangers) {
+  const KernelWish both = wish({backend(1, "10.7.0.2"), backend(2, "10.7.0.3")}, {"10.9.9.9"});
+  apply(both);
+  state_ = openState();  // without removeAll(): as after kill -9
+  apply(both);
+  EXPECT_THAT(state_->takeChanges(), IsEmpty());
+  apply(wish({backend(1, "10.7.0.2")}, {"10.9.9.9"}));
+  EXPECT_THAT(state_->takeChanges(), IsEmpty());
+  EXPECT_THAT(run("ip neigh show 10.7.0.3"), Not(HasSubstr("proto 87")));
+  // And what somebody takes away is told as such.
+  run("ip neigh del 10.7.0.2 dev servers");
+  EXPECT_TRUE(state_->reconcile().value());
+  EXPECT_THAT(state_->takeChanges(), SizeIs(1));
+}
+
 TEST_F(NeighbourTest, WhatOthersKeepIsUsedAsItIs) {
   run("ip neigh add 10.7.0.2 dev servers lladdr 02:00:00:00:00:02 nud permanent; "
       "ip neigh add 10.7.0.3 dev servers managed extern_learn proto 123");
@@ -116,6 +161,27 @@ TEST_F(NeighbourTest, AReplacedMachineIsFoundWithoutAnyAnnouncement) {
   server_->run(
       "sysctl -qw net.ipv4.conf.eth0.arp_notify=0; ip link set eth0 address 02:00:00:00:07:07");
   EXPECT_TRUE(comesTrue(std::chrono::seconds(20), [] {
+    return run("ip neigh show 10.7.0.2").find("02:00:00:00:07:07") != std::string::npos;
+  })) << run("ip -s -d neigh show 10.7.0.2");
+}
+
+// Two machines that swap their addresses answer each other's probes: for the kernel a proof that
+// the link-layer address is right.
+TEST_F(NeighbourTest, AReplacedMachineIsFoundThoughTrafficConfirmsTheOldOne) {
+  apply(wish({backend(1, "10.7.0.2")}, {"10.9.9.9"}));
+  ASSERT_TRUE(comesTrue(std::chrono::seconds(5), [] {
+    return run("ip neigh show 10.7.0.2").find("lladdr") != std::string::npos;
+  }));
+  const Fd traffic(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(9);
+  to.sin_addr.s_addr = htonl(0x0a070002);
+  ASSERT_EQ(::connect(traffic.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  server_->run(
+      "sysctl -qw net.ipv4.conf.eth0.arp_notify=0; ip link set eth0 address 02:00:00:00:07:07");
+  EXPECT_TRUE(comesTrue(std::chrono::seconds(20), [&] {
+    (void)::send(traffic.get(), "", 1, MSG_CONFIRM | MSG_DONTWAIT);
     return run("ip neigh show 10.7.0.2").find("02:00:00:00:07:07") != std::string::npos;
   })) << run("ip -s -d neigh show 10.7.0.2");
 }

@@ -145,6 +145,7 @@ TEST_F(NextHopTest, N7_AVirtualAddressWithinARouteDoesNotGoRound) {
 }
 
 TEST_F(NextHopTest, N5_RoutesWithinConnectedSubnetsAreRefusedAndLaterOnesTold) {
+  makeFit();
   const auto refusal = [&](const char* destination) {
     const std::vector<DivertedRoute> routes{{"r", *Prefix::parse(destination)}};
     const Status status = state_->checkRoutes(routes);

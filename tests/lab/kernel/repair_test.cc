@@ -94,8 +94,53 @@ TEST_F(Repair, NfTables) {
       "\"{ type ipv4_addr; flags interval; }\"");
 }
 
+TEST_F(Repair, NfTablesThatOnlyLookAsBefore) {
+  // Without hooks.
+  expectRepairAfter("nft \"add table ip weir { flags dormant; }\"");
+  // The same expressions and comment, another value.
+  const std::string handle =
+      run("nft -a list chain ip weir prerouting 2>/dev/null | sed -n 's/.*decided, mask.*# handle "
+          "//p'");
+  ASSERT_FALSE(handle.empty());
+  expectRepairAfter("nft replace rule ip weir prerouting handle " +
+                    handle.substr(0, handle.find('\n')) +
+                    " meta mark and 0x0 != 0 accept comment \'\"decided, mask 0xffff0000\"\'");
+  // Nothing in it, but a policy.
+  expectRepairAfter(
+      "nft add chain ip weir more \"{ type filter hook prerouting priority -500; policy drop; }\"");
+  expectRepairAfter("nft add set ip6 weir more \"{ type ipv6_addr; }\"");
+}
+
 TEST_F(Repair, TheOrderOfAdditionDoesNotMatterToTheView) {
   expectRepairAfter("ip rule del pref 10000; ip route flush table 2003107841; nft flush ruleset");
+}
+
+TEST_F(Repair, TheMarkingOfArpRequests) {
+  KernelWish wanted = wish({backend(1, "10.2.0.11")}, {"10.9.9.9"});
+  wanted.announced = {{*Address::parse("10.9.9.9"), true, false, false}};
+  wanted.interfaces = {"eth0"};
+  ASSERT_TRUE(state_->apply(wanted, Prune::removeOld));
+  const auto table = [] { return runMayFail("nft list table arp weir"); };
+  const std::string good = table();
+  ASSERT_THAT(good, HasSubstr("10.9.9.9: mark"));
+  const std::string handle = run(
+      "nft -a list chain arp weir input 2>/dev/null | sed -n 's/.*10.9.9.9: mark.*# handle //p'");
+  for (const std::string& command :
+       {std::string("nft delete table arp weir"),
+        std::string("nft \"add table arp weir { flags dormant; }\""),
+        std::string("nft chain arp weir input \"{ policy drop; }\""),
+        std::string("nft add chain arp weir more \"{ type filter hook input priority 7; policy "
+                    "drop; }\""),
+        "nft replace rule arp weir input handle " + handle.substr(0, handle.find('\n')) +
+            " meta mark set 0x1 comment \'\"10.9.9.9: mark 0xfffe0000/0xffff0000\"\'"}) {
+    run(command);
+    EXPECT_NE(table(), good) << command;
+    EXPECT_TRUE(state_->reconcile().value()) << command;
+    EXPECT_EQ(table(), good) << command;
+    EXPECT_FALSE(state_->reconcile().value()) << command;
+  }
+  ASSERT_TRUE(state_->removeAll());
+  EXPECT_THAT(run("nft list tables"), ::testing::Not(HasSubstr("weir")));
 }
 
 TEST_F(Repair, AnInterfaceThatGoesAndComes) {

@@ -69,14 +69,18 @@ TEST_F(Scale, P10_AThousandBackends) {
   EXPECT_EQ(kernelView(), before);
 }
 
-TEST_F(Scale, EveryMarkThatThereIs) {
+TEST_F(Scale, P10_TwentyThousandBackends) {
+  constexpr std::uint32_t kBackends = 20000;  // several share a leaf of the rule tree
   auto state = openState();
   KernelWish wanted = wish({}, {});
   run("ip addr add 10.128.0.1/16 dev eth0");
-  for (std::uint32_t i = 1; i < kMarkIndices; ++i)
+  for (std::uint32_t i = 1; i <= kBackends; ++i)
     wanted.backends.push_back({markOf(i), Address::ipv4(0x0a800000 + 10 + i), std::nullopt});
-  timed("apply 8,191 backends, IPv4", [&] { EXPECT_TRUE(state->apply(wanted, Prune::removeOld)); });
+  timed("apply 20,000 backends, IPv4",
+        [&] { EXPECT_TRUE(state->apply(wanted, Prune::removeOld)); });
   EXPECT_THAT(routeGet("10.9.9.9", 0x1fffu << 16), HasSubstr("via 10.128.32.9 dev eth0"));
+  EXPECT_THAT(routeGet("10.9.9.9", 0x3fffu << 16), HasSubstr("via 10.128.64.9 dev eth0"));
+  EXPECT_THAT(routeGet("10.9.9.9", 20001u << 16), HasSubstr("via 10.1.0.254"));
   timed("reconcile", [&] { EXPECT_FALSE(state->reconcile().value()); });
   timed("remove all", [&] { EXPECT_TRUE(state->removeAll()); });
 }

@@ -86,6 +86,13 @@ ProxySnapshot anyNode() {
   node.settings.clientHelloTimeout = seconds(1);
   node.settings.shutdownGrace = seconds(0);
   node.settings.threads = any(0u, 256u);
+  node.settings.keepaliveIdle = seconds(0);
+  node.settings.keepaliveInterval = seconds(1);
+  node.settings.keepaliveProbes = any(1u, 127u);
+  node.settings.userTimeout = seconds(0);
+  for (auto i = any(0u, 2u); i-- > 0;) node.settings.nameServers.push_back(Address::ipv4(i));
+  node.settings.dnsMinTtl = seconds(1);
+  node.settings.dnsMaxTtl = seconds(static_cast<int>(node.settings.dnsMinTtl.count()));
   for (auto i = any(0u, 2u); i-- > 0;) node.settings.sourceAddresses.push_back(Address::ipv4(i));
   node.zone = text();
   node.region = text();

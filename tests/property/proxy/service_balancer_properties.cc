@@ -42,6 +42,23 @@ ProxyServiceSnapshot anyService() {
   return service;
 }
 
+// A group is taken out and laid aside, one comes back, or they change places.
+void changeGroups(ProxyServiceSnapshot& service, std::vector<ProxyGroup>& aside) {
+  if (!aside.empty() && anyOf(0, 2) == 0) {
+    service.groups.insert(service.groups.begin() + static_cast<std::ptrdiff_t>(anyOf<std::size_t>(
+                                                       0, service.groups.size() + 1)),
+                          aside.back());
+    aside.pop_back();
+  } else if (service.groups.size() > 1 && anyOf(0, 2) == 0) {
+    std::swap(service.groups.front(), service.groups.back());
+  } else if (!service.groups.empty()) {
+    const auto at = service.groups.begin() +
+                    static_cast<std::ptrdiff_t>(anyOf<std::size_t>(0, service.groups.size()));
+    aside.push_back(*at);
+    service.groups.erase(at);
+  }
+}
+
 void changeSomething(ProxyServiceSnapshot& service, Time now) {
   if (service.groups.empty()) return;
   ProxyGroup& group = service.groups[anyOf<std::size_t>(0, service.groups.size())];
@@ -70,14 +87,19 @@ void changeSomething(ProxyServiceSnapshot& service, Time now) {
 
 RC_GTEST_PROP(ServiceBalancer, AnyHistoryKeepsItsPromises, ()) {
   ProxyServiceSnapshot service = anyService();
+  std::vector<ProxyGroup> aside;
   Balanced balanced(service);
   std::map<ProxySlot, std::uint64_t> open;
+  std::map<ProxySlot, std::string> groupOfSlot;
   std::uint64_t total = 0;
   for (int step = 0, steps = anyOf(1, 120); step < steps; ++step) {
     balanced.now += std::chrono::milliseconds(anyOf(0, 400));
     switch (anyOf(0, 4)) {
       case 0:
-        changeSomething(service, balanced.now);
+        if (anyOf(0, 4) == 0)
+          changeGroups(service, aside);
+        else
+          changeSomething(service, balanced.now);
         balanced.change([&](auto& s) { s = service; });
         break;
       case 1:
@@ -102,6 +124,7 @@ RC_GTEST_PROP(ServiceBalancer, AnyHistoryKeepsItsPromises, ()) {
         RC_ASSERT(pick.endpoint->healthy && !pick.endpoint->draining());
         RC_ASSERT(pick.address.address == *pick.endpoint->ipv4);
         balanced.balancer.opened(pick.slot, balanced.now);
+        groupOfSlot[pick.slot] = pick.group->name;
         ++open[pick.slot];
         ++total;
       }
@@ -111,6 +134,13 @@ RC_GTEST_PROP(ServiceBalancer, AnyHistoryKeepsItsPromises, ()) {
       RC_ASSERT(balanced.balancer.openConnections(slot) == count);
     for (const ProxySlot slot : balanced.balancer.expired(balanced.now))
       RC_ASSERT(open.contains(slot));
+    // A group's load is all that is open on it, also on members that have left it.
+    for (const auto& load : balanced.balancer.loads(balanced.now)) {
+      std::uint64_t counted = 0;
+      for (const auto& [slot, count] : open)
+        if (groupOfSlot.at(slot) == load.group) counted += count;
+      RC_ASSERT(load.connections == counted);
+    }
   }
 }
 

@@ -57,6 +57,7 @@ TEST_F(ManagerLinkTest, SaysHelloFirst) {
   EXPECT_EQ(text["program"], "weir-program");
   EXPECT_EQ(text["pid"], ::getpid());
   EXPECT_TRUE(text["version"].is_string());
+  EXPECT_TRUE(text["uptimeSec"].is_number_unsigned());
 }
 
 TEST_F(ManagerLinkTest, NoManagerIsAnErrorThatNamesTheSocket) {

@@ -26,6 +26,15 @@ TEST_F(ConfigurationCommands, C1_CheckTells1ForAnError) {
   EXPECT_EQ(weirctl({"check", good}), 0);
 }
 
+TEST_F(ConfigurationCommands, CheckTakesTheDirectoryAsTheManagerDoes) {
+  const auto root = directory_.path() / "own";
+  file("own/conf.d/a.yaml", "healthChecks: [{name: hc, porto: 1}]\n");
+  EXPECT_EQ(weirctl({"check", "--config-dir", root.string()}), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("own/conf.d/a.yaml:1:"));
+  EXPECT_EQ(weirctl({"check", root.string(), "--config-dir", root.string()}), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("give one of them"));
+}
+
 TEST_F(ConfigurationCommands, CheckForPrograms) {
   const auto bad = file("bad.yaml", "backendServices:\n- {name: web, nonsense: 1}\n");
   EXPECT_EQ(weirctl({"check", bad, "--format=json"}), 1);
@@ -70,8 +79,16 @@ TEST_F(ConfigurationCommands, ExportToOutputOrFile) {
   const auto path = (directory_.path() / "all.yaml").string();
   EXPECT_EQ(weirctl({"export", "-f", path}), 0);
   EXPECT_EQ(out_.str(), "");
-  std::ifstream in(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "healthChecks:\n  - name: hc\n");
+  const auto inFile = [&] {
+    std::ifstream in(path);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_EQ(inFile(), "healthChecks:\n  - name: hc\n");
+  std::filesystem::remove(path);
+  EXPECT_EQ(weirctl({"export", "--destination", path}), 0);
+  EXPECT_EQ(inFile(), "healthChecks:\n  - name: hc\n");
+  EXPECT_EQ(weirctl({"export", "--destination", path, "-f", path}), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("give one of them"));
 }
 
 constexpr const char* kDifference = R"json({"changed":true,"refusal":"queues cannot change",
@@ -91,7 +108,8 @@ TEST_F(ConfigurationCommands, DiffShowsWhatAReloadWouldDo) {
   EXPECT_EQ(out_.str(),
             "- routes/r removed\n"
             "~ networkEndpointGroups/g changed\n"
-            "    endpoints[10.2.0.12]: {\"ipAddress\":\"10.2.0.12\"} -> the default\n"
+            "    endpoints\n"
+            "      - {\"ipAddress\":\"10.2.0.12\"}\n"
             "    endpoint 10.2.0.12 of g starts draining (300 s)\n"
             "\n"
             "Traffic\n"
@@ -100,6 +118,56 @@ TEST_F(ConfigurationCommands, DiffShowsWhatAReloadWouldDo) {
             "\n"
             "A reload would be refused: queues cannot change\n");
   EXPECT_EQ(weirctl({"diff", "--exit-code"}), 1);
+}
+
+TEST_F(ConfigurationCommands, DiffNamesAListOnceAndTellsADefaultFromNothing) {
+  manager_.say("POST /v1/diff", 200, R"json({"changed":true,"resources":[
+    {"collection":"forwardingRules","name":"vip","change":"changed","effects":[],"fields":[
+      {"path":"ports[443]","old":443,"new":null},{"path":"ports[8080]","old":null,"new":8080},
+      {"path":"description","old":"x","new":null}]},
+    {"collection":"backendServices","name":"web","change":"changed","effects":[],"fields":[
+      {"path":"sessionAffinity","old":"CLIENT_IP","new":null},
+      {"path":"connectionDraining.drainingTimeoutSec","old":300,"new":null},
+      {"path":"backends[g].failover","old":true,"new":null},
+      {"path":"healthChecks","old":null,"new":["hc"]},
+      {"path":"backends[[fd02::1]:80]","old":null,"new":{"port":80}}]}],
+  "services":[]})json");
+  EXPECT_EQ(weirctl({"diff"}), 0);
+  EXPECT_EQ(out_.str(),
+            "~ forwardingRules/vip changed\n"
+            "    ports\n"
+            "      - 443\n"
+            "      + 8080\n"
+            "    description: \"x\" -> nothing\n"
+            "~ backendServices/web changed\n"
+            "    sessionAffinity: \"CLIENT_IP\" -> the default\n"
+            "    connectionDraining.drainingTimeoutSec: 300 -> the default\n"
+            "    backends[g].failover: true -> the default\n"
+            "    healthChecks\n"
+            "      + \"hc\"\n"
+            "    backends\n"
+            "      + {\"port\":80}\n"
+            "\nNo connection would move.\n");
+}
+
+TEST_F(ConfigurationCommands, DiffSaysNothingTwiceAndANewServiceIsNew) {
+  manager_.say("POST /v1/diff", 200, R"json({"changed":true,"resources":[
+    {"collection":"backendServices","name":"new","change":"added","effects":["the service is new"]},
+    {"collection":"backendServices","name":"old","change":"removed","effects":["it is gone"]},
+    {"collection":"networkEndpointGroups","name":"g","change":"changed","fields":[],
+     "effects":["endpoint e of g joins"]}],
+  "services":[
+    {"name":"dns","newConnectionsMoved":0.5,"entriesRemoved":0,
+     "effects":["endpoint e of g joins","it is gone"]},
+    {"name":"new","newConnectionsMoved":0,"entriesRemoved":0,"effects":["the service is new"]},
+    {"name":"old","newConnectionsMoved":1,"entriesRemoved":3,"effects":["it is gone"]}]})json");
+  EXPECT_EQ(weirctl({"diff"}), 0);
+  EXPECT_THAT(out_.str(), testing::EndsWith("\nTraffic\n"
+                                            "  dns: 50.0% of new connections move, 0 tracked "
+                                            "connections end\n"
+                                            "    it is gone\n"
+                                            "  new: new, no connection moves\n"
+                                            "  old: removed, 3 tracked connections end\n"));
 }
 
 TEST_F(ConfigurationCommands, DiffWithoutADifference) {

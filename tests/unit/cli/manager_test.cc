@@ -161,8 +161,8 @@ TEST_F(WithManager, X4_2_ProxyServicesByCommands) {
       "--add-endpoint=ip=10.3.0.11 --add-endpoint=ip=10.3.0.12,port=9443");
   done(
       "service-lb-policies create spread --load-balancing-algorithm=SPRAY_TO_REGION "
-      "--auto-capacity-drain --failover-health-threshold=50 --isolation-granularity=REGION "
-      "--isolation-mode=STRICT");
+      "--auto-capacity-drain --failover-health-threshold=50 "
+      "--isolation-config-granularity=region --isolation-config-mode=strict --location=global");
   done(
       "backend-services create shop --load-balancing-scheme=EXTERNAL_MANAGED --health-checks=hc "
       "--timeout=60s --service-lb-policy=spread --circuit-breakers-max-connections=1000 "
@@ -184,14 +184,57 @@ TEST_F(WithManager, X4_2_ProxyServicesByCommands) {
   // S6: turning a feature off restores the default, which is not written.
   done(
       "service-lb-policies update spread --no-auto-capacity-drain "
-      "--failover-health-threshold=70 --isolation-granularity=UNSPECIFIED "
-      "--isolation-mode=UNSPECIFIED --load-balancing-algorithm=WATERFALL_BY_REGION");
+      "--failover-health-threshold=70 --isolation-config-granularity=UNSPECIFIED "
+      "--isolation-config-mode=UNSPECIFIED --load-balancing-algorithm=WATERFALL_BY_REGION");
   const json policy = described("service-lb-policies describe spread");
   for (const char* key :
        {"autoCapacityDrain", "failoverConfig", "isolationConfig", "loadBalancingAlgorithm"})
     EXPECT_FALSE(policy.contains(key)) << policy;
   done("backend-services update shop --no-service-lb-policy");
   EXPECT_FALSE(described("backend-services describe shop").contains("serviceLbPolicy"));
+  done("service-lb-policies delete spread");
+}
+
+// As `gcloud network-services service-lb-policies export` writes one.
+TEST_F(WithManager, S6_PoliciesComeAndGoAsDocuments) {
+  const std::string google =
+      "autoCapacityDrain:\n  enable: true\n"
+      "createTime: '2026-01-01T00:00:00Z'\n"
+      "failoverConfig:\n  failoverHealthThreshold: 60\n"
+      "isolationConfig:\n  isolationGranularity: REGION\n  isolationMode: NEAREST\n"
+      "loadBalancingAlgorithm: SPRAY_TO_WORLD\n"
+      "name: projects/p/locations/global/serviceLbPolicies/spread\n";
+  EXPECT_EQ(weirctl("service-lb-policies import spread", google), 0) << err_.str();
+  const json policy = described("service-lb-policies describe spread");
+  EXPECT_EQ(policy["loadBalancingAlgorithm"], "SPRAY_TO_WORLD");
+  EXPECT_EQ(policy["autoCapacityDrain"]["enable"], true);
+  EXPECT_EQ(policy["failoverConfig"]["failoverHealthThreshold"], 60);
+  EXPECT_EQ(policy["isolationConfig"]["isolationMode"], "NEAREST");
+  done("service-lb-policies export spread");
+  const std::string exportedPolicy = out_.str();
+  done("service-lb-policies delete spread");
+  EXPECT_EQ(weirctl("service-lb-policies import spread", exportedPolicy), 0) << err_.str();
+  json again = described("service-lb-policies describe spread");
+  EXPECT_EQ(again["fingerprint"], policy["fingerprint"]);
+
+  // What cannot be is refused, with what is allowed, and changes nothing.
+  for (const char* flags :
+       {"--failover-health-threshold=0", "--failover-health-threshold=100",
+        "--load-balancing-algorithm=SPRAY", "--isolation-config-granularity=ZONE",
+        "--isolation-config-mode=LOOSE"}) {
+    EXPECT_NE(weirctl(std::string("service-lb-policies update spread ") + flags), 0) << flags;
+    EXPECT_NE(err_.str(), "") << flags;
+  }
+  EXPECT_EQ(weirctl("service-lb-policies create spread"), 1);
+  EXPECT_EQ(weirctl("service-lb-policies update none --no-auto-capacity-drain"), 1);
+  EXPECT_EQ(described("service-lb-policies describe spread")["fingerprint"], policy["fingerprint"]);
+  done(
+      "backend-services create shop --load-balancing-scheme=INTERNAL_MANAGED "
+      "--service-lb-policy=projects/p/locations/global/serviceLbPolicies/spread");
+  EXPECT_EQ(weirctl("service-lb-policies delete spread"), 1);
+  EXPECT_THAT(err_.str(), HasSubstr("shop"));
+  EXPECT_EQ(weirctl("backend-services update shop --service-lb-policy=nobody"), 1);
+  done("backend-services update shop --no-service-lb-policy");
   done("service-lb-policies delete spread");
 }
 
@@ -277,9 +320,13 @@ TEST_F(WithManager, DiffThenReload) {
 TEST_F(WithManager, DrainShowsInHealth) {
   EXPECT_EQ(weirctl("apply -f -", kByHand), 0) << err_.str();
   done("drain web 10.2.0.11 --timeout 5m");
+  EXPECT_THAT(out_.str(), HasSubstr("those it has may go on until"));
   done("backend-services get-health web");
   EXPECT_THAT(out_.str(), HasSubstr("DRAINING"));
   EXPECT_THAT(out_.str(), HasSubstr("its connections end in"));
+  done("drain web 10.2.0.11 --timeout 0");
+  done("backend-services get-health web");
+  EXPECT_THAT(out_.str(), HasSubstr("drained: its connections ended "));
   done("undrain web 10.2.0.11");
   EXPECT_EQ(weirctl("undrain web 10.2.0.11"), 1);
 }

@@ -55,6 +55,20 @@ TEST_F(Members, X4_2_UpdateBackendReplacesTheLimit) {
   EXPECT_EQ(body["backends"][1], Json::parse(R"({"group":"b","failover":true})"));
 }
 
+// S6: a preference is turned off by naming the default; everything else of the backend stays.
+TEST_F(Members, S3_4_UpdateBackendSetsAndResetsThePreference) {
+  EXPECT_EQ(sent({"backend-services", "update-backend", "web", "--network-endpoint-group=a",
+                  "--preference=PREFERRED"})["backends"][0],
+            Json::parse(R"({"group":"a","balancingMode":"CONNECTION","maxConnections":100,
+                            "preference":"PREFERRED"})"));
+  EXPECT_EQ(sent({"backend-services", "update-backend", "web", "--network-endpoint-group=a",
+                  "--preference=default"})["backends"][0]["preference"],
+            "DEFAULT");
+  EXPECT_EQ(weirctl({"backend-services", "update-backend", "web", "--network-endpoint-group=a",
+                     "--preference="}),
+            2);
+}
+
 TEST_F(Members, UpdateBackendTurnsFailoverOff) {
   const Json body = sent(
       {"backend-services", "update-backend", "web", "--network-endpoint-group=b", "--no-failover"});
@@ -123,9 +137,18 @@ TEST_F(Members, S6_GetHealthShowsStatesReasonsAndGroups) {
     {"endpoint":"10.2.0.12","group":"a","zone":"","failover":true,"healthState":"TIMEOUT",
      "eligible":false,"weight":1,"reason":"no answer within 5 s"},
     {"endpoint":"10.2.0.13","group":"a","zone":"z","failover":false,"healthState":"DRAINING",
-     "eligible":false,"weight":1,"drainingSecLeft":300}],
-    "groups":[{"group":"a","zone":"z","distanceMs":0.4,"capacity":800,"load":600,"fill":0.75,
-               "healthyShare":0.33,"drained":true,"drainedReason":"33% healthy"}]})");
+     "eligible":false,"weight":1,"drainingSecLeft":300},
+    {"endpoint":"10.2.0.14","group":"a","zone":"z","failover":false,"healthState":"DRAINING",
+     "eligible":false,"weight":1,"drainedSec":75}],
+    "groups":[
+    {"group":"a","zone":"z","distanceMs":0.4,"members":3,"healthy":1,"capacity":800,"load":600,
+     "usable":380.952,"usableFraction":0.47619,"fill":1.575,"drained":false,
+     "note":"33% healthy is below the threshold"},
+    {"group":"b","zone":"y","members":4,"healthy":2,"capacity":0,"usable":0,"usableFraction":0.7,
+     "load":2.26,"drained":true,"drainedSec":95,"note":"drained because","undrainSecLeft":37},
+    {"group":"c","zone":"","members":0,"healthy":0,"usableFraction":0,"drained":false,
+     "preferred":true}],
+    "loadError":"weir-proxy is not connected; is it running?"})");
   EXPECT_EQ(weirctl({"backend-services", "get-health", "web"}), 0);
   EXPECT_EQ(
       out_.str(),
@@ -134,9 +157,17 @@ TEST_F(Members, S6_GetHealthShowsStatesReasonsAndGroups) {
       "10.2.0.12  a      -     failover  TIMEOUT   no             1  no answer within 5 s\n"
       "10.2.0.13  a      z     primary   DRAINING  no             1  its connections end in 5 "
       "min\n"
+      "10.2.0.14  a      z     primary   DRAINING  no             1  drained: its connections "
+      "ended 1 min 15 s ago\n"
       "\n"
-      "GROUP  ZONE  DISTANCE MS  CAPACITY  LOAD  FILL  HEALTHY  DRAINED\n"
-      "a      z             0.4       800   600   75%      33%  yes: 33% healthy\n"
+      "GROUP  ZONE  DISTANCE MS  HEALTHY  CAPACITY  USABLE  LOAD  FILL  DRAINED         WHY\n"
+      "a      z             0.4  1/3           800     48%   600  158%  no              33% "
+      "healthy is below the threshold\n"
+      "b      y               -  2/4             0     70%   2.3     -  for 1 min 35 s  drained "
+      "because; 37 s to go\n"
+      "c      -               -  0/0             -      0%     -     -  no              preferred\n"
+      "\n"
+      "No loads: weir-proxy is not connected; is it running?\n"
       "\n"
       "P2.1: 1 of 3 backends is healthy: all healthy backends\n");
   color_ = true;

@@ -102,9 +102,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"health-checks create ssl hc", "POST /v1/healthChecks",
              R"({"name":"hc","type":"SSL"})"},
         Case{"health-checks update http hc --port=81", "PATCH /v1/healthChecks/hc",
-             R"({"type":"HTTP","httpHealthCheck":{"port":81,"portSpecification":null}})"},
+             R"({"httpHealthCheck":{"port":81,"portSpecification":null}})"},
         Case{"health-checks update grpc hc --use-serving-port", "PATCH /v1/healthChecks/hc",
-             R"({"type":"GRPC","grpcHealthCheck":{"port":null,
+             R"({"grpcHealthCheck":{"port":null,
                  "portSpecification":"USE_SERVING_PORT"}})"},
         Case{"network-endpoint-groups create g --zone=z --network-endpoint-type=gce-vm-ip-port "
              "--default-port=80 --add-endpoint=ip=10.0.0.1 "
@@ -125,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
              R"({"acceptProxyFrom":null})"},
         Case{"service-lb-policies create s --load-balancing-algorithm=SPRAY_TO_WORLD "
              "--auto-capacity-drain --failover-health-threshold=80 "
-             "--isolation-granularity=REGION --isolation-mode=STRICT --location=global",
+             "--isolation-config-granularity=REGION --isolation-config-mode=STRICT "
+             "--location=global",
              "POST /v1/serviceLbPolicies",
              R"({"name":"s","loadBalancingAlgorithm":"SPRAY_TO_WORLD",
                  "autoCapacityDrain":{"enable":true},
@@ -133,12 +134,26 @@ INSTANTIATE_TEST_SUITE_P(
                  "isolationConfig":{"isolationGranularity":"REGION","isolationMode":"STRICT"}})"},
         // S6: turning a feature off restores the default.
         Case{"service-lb-policies update s --no-auto-capacity-drain --failover-health-threshold=70 "
-             "--isolation-granularity=UNSPECIFIED --isolation-mode=UNSPECIFIED",
+             "--isolation-config-granularity=UNSPECIFIED --isolation-config-mode=UNSPECIFIED",
              "PATCH /v1/serviceLbPolicies/s",
              R"({"autoCapacityDrain":{"enable":false},
                  "failoverConfig":{"failoverHealthThreshold":70},
                  "isolationConfig":{"isolationGranularity":"UNSPECIFIED",
                                     "isolationMode":"UNSPECIFIED"}})"},
+        // gcloud's spelling of values, its references, and what has no meaning here.
+        Case{"service-lb-policies update s --load-balancing-algorithm=waterfall-by-zone --async "
+             "--location=global --project=p",
+             "PATCH /v1/serviceLbPolicies/s", R"({"loadBalancingAlgorithm":"WATERFALL_BY_ZONE"})"},
+        Case{"service-lb-policies update s --isolation-config-granularity=region "
+             "--isolation-config-mode=nearest",
+             "PATCH /v1/serviceLbPolicies/s",
+             R"({"isolationConfig":{"isolationGranularity":"REGION","isolationMode":"NEAREST"}})"},
+        Case{"backend-services update web --service-lb-policy="
+             "projects/p/locations/global/serviceLbPolicies/spread",
+             "PATCH /v1/backendServices/web",
+             R"({"serviceLbPolicy":"projects/p/locations/global/serviceLbPolicies/spread"})"},
+        Case{"backend-services update web --no-service-lb-policy", "PATCH /v1/backendServices/web",
+             R"({"serviceLbPolicy":null})"},
         Case{"routes create r --destination-range=0.0.0.0/0 --next-hop-ilb=vip --dry-run",
              "POST /v1/routes?dryRun=true",
              R"({"name":"r","destRange":"0.0.0.0/0","nextHopIlb":"vip"})"}));
@@ -156,11 +171,52 @@ TEST_F(ResourceCommands, AChangeIsSaidAndItsHintsGoToTheErrorOutput) {
   EXPECT_EQ(err_.str(), "");
 }
 
+TEST_F(ResourceCommands, AnUpdateThatChangesNothingSaysSo) {
+  manager_.say("PATCH /v1/routes/r", 200, R"({"name":"r","changed":false})");
+  EXPECT_EQ(weirctl({"routes", "update", "r", "--priority=5"}), 0);
+  EXPECT_EQ(out_.str(), "route r: unchanged\n");
+  manager_.say("PATCH /v1/routes/s", 200, R"({"name":"s","changed":true})");
+  EXPECT_EQ(weirctl({"routes", "update", "s", "--priority=5"}), 0);
+  EXPECT_EQ(out_.str(), "route s: updated\n");
+}
+
 TEST_F(ResourceCommands, ARefusalShowsWhatIsWrong) {
   manager_.say("POST /v1/healthChecks", 400,
                R"({"error":{"message":"refused"},"diagnostics":[{"text":"error: bad"}]})");
   EXPECT_EQ(weirctl({"health-checks", "create", "tcp", "hc"}), 1);
   EXPECT_EQ(err_.str(), "error: bad\nweirctl: refused\n");
+}
+
+TEST_F(ResourceCommands, ARefusalIsNotSaidTwice) {
+  manager_.say("POST /v1/healthChecks", 400,
+               R"({"error":{"message":"bad port"},
+                   "diagnostics":[{"message":"bad port","text":"request: error: bad port"}]})");
+  EXPECT_EQ(weirctl({"health-checks", "create", "tcp", "hc"}), 1);
+  EXPECT_EQ(err_.str(), "request: error: bad port\nweirctl: refused; nothing was changed\n");
+}
+
+TEST_F(ResourceCommands, AnUpdateDoesNotChangeTheTypeOfAHealthCheck) {
+  manager_.say("GET /v1/healthChecks/hc", 200, R"({"name":"hc","fingerprint":"f"})");  // TCP
+  EXPECT_EQ(weirctl({"health-checks", "update", "http", "hc", "--check-interval=2s"}), 1);
+  EXPECT_EQ(err_.str(),
+            "weirctl: health check hc is of type TCP, not HTTP; change it with weirctl "
+            "health-checks update tcp hc, or make one of type HTTP and give that to the service\n");
+  EXPECT_EQ(manager_.asked().size(), 1u);
+  EXPECT_EQ(weirctl({"health-checks", "update", "tcp", "hc", "--check-interval=2s"}), 0);
+  EXPECT_EQ(manager_.last().json(),
+            nlohmann::json::parse(R"({"checkIntervalSec":2,"fingerprint":"f"})"));
+  EXPECT_EQ(weirctl({"health-checks", "update", "tcp", "hc"}), 2);
+}
+
+TEST_F(ResourceCommands, TheDefaultPortOfAHealthCheckIsListed) {
+  manager_.say("GET /v1/healthChecks", 200, R"({"items":[{"name":"a","type":"HTTPS"},
+      {"name":"b"},{"name":"c","type":"GRPC","grpcHealthCheck":{"port":50051}}]})");
+  EXPECT_EQ(weirctl({"health-checks", "list"}), 0);
+  EXPECT_EQ(out_.str(),
+            "NAME  TYPE    PORT  INTERVAL  TIMEOUT\n"
+            "a     HTTPS    443  5s        5s\n"
+            "b     TCP       80  5s        5s\n"
+            "c     GRPC   50051  5s        5s\n");
 }
 
 TEST_F(ResourceCommands, ListIsATable) {

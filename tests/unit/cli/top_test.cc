@@ -28,7 +28,8 @@ Json status(std::uint64_t fresh, std::uint64_t known, std::uint64_t first, std::
       {"dataPlanes", Json::array({{{"program", "weir-engine"},
                                    {"pid", 2},
                                    {"version", "0.1.0"},
-                                   {"connectedSec", 4},
+                                   {"connectedSec", 1},
+                                   {"uptimeSec", 4},
                                    {"appliedGeneration", 7}}})},
       {"services",
        Json::array(
@@ -81,6 +82,42 @@ TEST_F(Top, RatesAndSharesComeFromTwoMoments) {
             "SERVICE  BACKEND    GROUP  NEW/S  PACKETS/S  SHARE\n"
             "web      10.2.0.11  a         15         15  75.0%\n"
             "web      10.2.0.12  a          5          5  25.0%\n");
+}
+
+TEST_F(Top, S6_GroupsOfProxiedServicesShowWhereLoadGoesAndWhy) {
+  const auto moment = [](std::uint64_t accepted) {
+    Json shown = status(100, 1000, 60, 40);
+    shown["services"].push_back(Json::parse(R"({"name":"shop","healthy":4,"total":8,"eligible":4,
+      "rule":"S3","groups":[
+      {"group":"a","zone":"za","members":4,"healthy":4,"capacity":120,"usable":120,
+       "usableFraction":1,"connections":90,"load":90,"fill":0.75,"drained":false},
+      {"group":"b","zone":"zb","distanceMs":2,"members":4,"healthy":0,"capacity":0,"usable":0,
+       "usableFraction":0,"connections":10,"load":10,"drained":true,"drainedSec":12,
+       "note":"drained because"}]})"));
+    shown["proxy"] = {{"totals",
+                       {{"open", 100},
+                        {"accepted", accepted},
+                        {"bytesUp", 0},
+                        {"bytesDown", accepted * 10},
+                        {"connectFailures", 3}}}};
+    return shown;
+  };
+  const Moment before = at(10, moment(100));
+  const std::string text = screen(&before, at(12, moment(140)));
+  EXPECT_THAT(text, HasSubstr("Proxy connections 100   new/s 20   bytes/s 200   backends that did "
+                              "not answer 3\n"));
+  EXPECT_THAT(text, HasSubstr("\n"
+                              "SERVICE  SHARE  GROUP  ZONE  DISTANCE MS  HEALTHY  CAPACITY  USABLE "
+                              " LOAD  FILL  DRAINED   WHY\n"
+                              "shop     90.0%  a      za              -  4/4           120    100% "
+                              "   90   75%  no        -\n"
+                              "shop     10.0%  b      zb              2  0/4             0      0% "
+                              "   10     -  for 12 s  drained because\n"));
+  EXPECT_THAT(screen(nullptr, at(12, moment(140)), "web"), testing::Not(HasSubstr("shop")));
+  Json away = moment(1);
+  away.erase("proxy");
+  away["proxyError"] = "weir-proxy is not connected; is it running?";
+  EXPECT_THAT(screen(nullptr, at(12, away)), HasSubstr("No loads of groups: weir-proxy is not"));
 }
 
 TEST_F(Top, TheFirstScreenKnowsNoRates) {

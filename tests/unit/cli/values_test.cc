@@ -24,6 +24,22 @@ TEST(Durations, AsGcloudTakesThem) {
     EXPECT_EQ(parseSeconds(bad), std::nullopt) << bad;
 }
 
+TEST(Values, AWordThatIsNoChoiceStaysAsTyped) {
+  const Flag flag{.name = "--x",
+                  .value = "X",
+                  .help = "",
+                  .type = Value::word,
+                  .choices = {"NONE", "CLIENT_IP"}};
+  EXPECT_EQ(readValue(flag, "client-ip").value(), "CLIENT_IP");
+  EXPECT_EQ(readValue(flag, "foo-Bar").value(), "foo-Bar");
+}
+
+TEST(Values, SecondsAreWhole) {
+  EXPECT_EQ(read(Value::seconds, "0.5"),
+            "error: --x must be a duration such as 30s, 5m, 1h30m, or a whole number of seconds, "
+            "not '0.5'");
+}
+
 TEST(Values, AreReadByTheirType) {
   EXPECT_EQ(read(Value::text, "a b"), "a b");
   EXPECT_EQ(read(Value::word, "client-ip"), "CLIENT_IP");

@@ -10,6 +10,7 @@
 
 #include "config/check.h"
 #include "fixture.h"
+#include "support/temporary_directory.h"
 
 namespace weir::config::test {
 namespace {
@@ -18,19 +19,13 @@ namespace fs = std::filesystem;
 
 class Directory : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "weir-config-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  void TearDown() override { fs::remove_all(path_); }
-
   void write(const std::string& file, const std::string& text) {
     fs::create_directories((path_ / file).parent_path());
     std::ofstream(path_ / file) << text;
   }
 
-  fs::path path_;
+  weir::test::TemporaryDirectory directory_;
+  const fs::path path_ = directory_.path();
 };
 
 TEST_F(Directory, C1_AllFilesOfConfDInNameOrder) {
@@ -96,9 +91,41 @@ TEST_F(Directory, C1_ADanglingLinkIsAnErrorNotAnEmptyConfiguration) {
 TEST_F(Directory, OtherEndingsAreToldToBePassedOver) {
   write("conf.d/a.yml", kAll);
   write("conf.d/b.json", "{}");
+  write("conf.d/c.YAML", kAll);
   const Loaded loaded = loadDirectory(path_);
   EXPECT_TRUE(loaded.ok());
-  EXPECT_EQ(only(loaded, Diagnostic::Severity::warning).size(), 2u);
+  EXPECT_EQ(only(loaded, Diagnostic::Severity::warning).size(), 3u);
+}
+
+TEST_F(Directory, C1_AWeirYamlByAnotherNameIsToldToBePassedOver) {
+  for (const std::string file : {"weir.yml", "weir.json", "Weir.yaml", "weir.YAML"}) {
+    write(file, "queues: 2\n");
+    write("conf.d/a.yaml", kAll);
+    const auto warnings = only(loadDirectory(path_), Diagnostic::Severity::warning);
+    ASSERT_EQ(warnings.size(), 1u) << file;
+    EXPECT_EQ(warnings[0].file, (path_ / file).string());
+    EXPECT_THAT(warnings[0].message, testing::HasSubstr("is not read: the settings of this node"));
+    fs::remove(path_ / file);
+  }
+}
+
+TEST_F(Directory, C1_ADirectoryWithoutAnyResourceSaysThatConfDIsMissing) {
+  write("weir.yaml", "queues: 2\n");
+  const auto warnings = only(loadDirectory(path_), Diagnostic::Severity::warning);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].file, (path_ / "conf.d").string());
+  EXPECT_THAT(warnings[0].message, testing::HasSubstr("is missing"));
+  fs::create_directory(path_ / "conf.d");
+  EXPECT_TRUE(loadDirectory(path_).diagnostics.empty());
+}
+
+TEST_F(Directory, TextThatReadsAsAnotherIsEscaped) {
+  write("conf.d/a.yaml", "queues: \"a\xe2\x80\xae\xe2\x80\x8b\"\n");
+  const Loaded loaded = loadDirectory(path_);
+  ASSERT_EQ(loaded.diagnostics.size(), 1u);
+  const std::string text = loaded.diagnostics[0].toString();
+  EXPECT_EQ(text.find("\xe2\x80"), std::string::npos) << text;
+  EXPECT_THAT(text, testing::HasSubstr("\\u202e\\u200b"));
 }
 
 // Nothing that a path can lead to makes the check wait or fill the memory.

@@ -23,7 +23,9 @@ constexpr auto kPassthrough = R"({
   "interfaces": ["eth0", "eth1"], "manageSysctls": true, "engineGraceSec": 20,
   "flowCache": "require",
   "proxy": {"sourceAddresses": ["10.0.0.1", "fd00::1"], "clientHelloTimeoutSec": 5,
-            "shutdownGraceSec": 60, "threads": 4},
+            "shutdownGraceSec": 60, "threads": 4, "keepaliveIdleSec": 30,
+            "keepaliveIntervalSec": 5, "keepaliveProbes": 3, "userTimeoutSec": 45,
+            "nameServers": ["10.0.0.53"], "dnsMinTtlSec": 1, "dnsMaxTtlSec": 604800},
   "healthChecks": [
     {"name": "hc", "type": "TCP", "checkIntervalSec": 10, "timeoutSec": 5, "healthyThreshold": 3,
      "unhealthyThreshold": 3, "probeTarget": "ENDPOINT", "logConfig": {"enable": true},

@@ -30,6 +30,12 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{"P2_NoBackends",
                   kCheck + kGroup + "backendServices: [{name: @s, healthChecks: [hc]}]\n" + kRule,
                   "has no backends"},
+        WrongCase{
+            "P2_NoEndpoints",
+            kCheck + "networkEndpointGroups: [{name: g}]\n" +
+                "backendServices: [{name: s, healthChecks: [hc], backends: @[{group: g}]}]\n" +
+                kRule,
+            "no group of service 's' has an endpoint: its packets are dropped"},
         WrongCase{"P2_OnlyFailover",
                   service("healthChecks: [hc], backends: @[{group: g, failover: true}]"),
                   "are failover groups"},
@@ -60,7 +66,6 @@ INSTANTIATE_TEST_SUITE_P(
                   "ports, which have no effect"},
         WrongCase{"Proximity", kAll + "zones: [{name: za}]\nproximity: {zb: @1}\n",
                   "no zone or region 'zb' (did you mean 'za'?)"},
-        WrongCase{"FlowCache", kAll + "@flowCache: auto\n", "flowCache has no effect"},
         WrongCase{"DifferentAnnounce",
                   kAll + "---\nforwardingRules: [{name: q, IPAddress: 10.9.9.9, ports: [81], "
                          "backendService: s, announce: @ARP}]\n",

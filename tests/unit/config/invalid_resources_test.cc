@@ -471,6 +471,18 @@ INSTANTIATE_TEST_SUITE_P(
                          "backendService: t}]\nroutes: [{name: x, destRange: 10.0.0.0/8, "
                          "nextHopIlb: @10.9.9.9}]\n",
                   "name the rule"},
+        WrongCase{"N5_Multicast", route("destRange: @224.0.0.0/4, nextHopIlb: r"),
+                  "destRange 224.0.0.0/4 is multicast"},
+        WrongCase{"N5_Loopback", route("destRange: @127.0.0.0/16, nextHopIlb: r"), "is loopback"},
+        WrongCase{"N5_Broadcast", route("destRange: @255.255.255.255/32, nextHopIlb: r"),
+                  "is broadcast"},
+        WrongCase{"N5_LinkLocal",
+                  kAll + "---\nnetworkEndpointGroups: [{name: g6, endpoints: [{ipv6Address: "
+                         "'fd02::1'}]}]\nbackendServices: [{name: s6, healthChecks: [hc], "
+                         "backends: [{group: g6}]}]\nforwardingRules: [{name: r6, IPAddress: "
+                         "'fd09::9', ports: [80], backendService: s6}]\nroutes: [{name: x, "
+                         "destRange: @'fe80::/64', nextHopIlb: r6}]\n",
+                  "is link-local"},
         WrongCase{"N5_L3Default",
                   kAll + kL3 + "routes: [{name: x, destRange: 10.0.0.0/8, nextHopIlb: @l3}]\n",
                   "L3_DEFAULT"},

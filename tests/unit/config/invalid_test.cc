@@ -194,7 +194,17 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{"X5_5_Grace", node("proxy: {shutdownGraceSec: @86401}"), "from 0 to 86400"},
         WrongCase{"X5_5_GraceDuration", node("proxy: {shutdownGraceSec: @30s}"),
                   "a whole number from 0 to 86400, not '30s'"},
-        WrongCase{"Threads", node("proxy: {threads: @257}"), "from 0 to 256"}),
+        WrongCase{"Threads", node("proxy: {threads: @257}"), "from 0 to 256"},
+        WrongCase{"X5_KeepaliveProbes", node("proxy: {keepaliveProbes: @0}"), "from 1 to 127"},
+        WrongCase{"X5_UserTimeout", node("proxy: {userTimeoutSec: @86401}"), "from 0 to 86400"},
+        WrongCase{"X3_1_NameServer", node("proxy: {nameServers: [@dns.example.com]}"),
+                  "IPv4 or IPv6 address of a host"},
+        WrongCase{"X3_1_NameServerTwice", node("proxy: {nameServers: [10.0.0.53, @10.0.0.53]}"),
+                  "'10.0.0.53' is listed twice"},
+        WrongCase{"X3_1_ShortestTtl", node("proxy: {dnsMinTtlSec: @7200}"),
+                  "dnsMinTtlSec (7200) must be at most dnsMaxTtlSec (3600)"},
+        WrongCase{"X3_1_LongestTtl", node("proxy: {dnsMaxTtlSec: @4}"),
+                  "dnsMinTtlSec (5) must be at most dnsMaxTtlSec (4)"}),
     nameOfCase);
 
 std::vector<WrongCase> foreignCollections() {

@@ -25,12 +25,6 @@ std::string twoNames(const std::string& first, const std::string& second) {
 INSTANTIATE_TEST_SUITE_P(
     All, ProxyWarning,
     testing::Values(
-        WrongCase{
-            "X3_1_NamesAreNotResolvedYet",
-            kCheck + kPortGroup + kProxyService + kTargetProxy + kProxyRule +
-                "---\nnetworkEndpointGroups: [{name: n, networkEndpointType: "
-                "@INTERNET_FQDN_PORT, defaultPort: 443, endpoints: [{fqdn: a.example.com}]}]\n",
-            "does not resolve their names yet"},
         WrongCase{"H1_NoHealthCheck",
                   kPortGroup +
                       "backendServices: [{name: @s, loadBalancingScheme: INTERNAL_MANAGED, "

@@ -269,7 +269,9 @@ TEST(ValidProxy, EverySettingOfTheNode) {
       valid(
           "interfaces: [eth0, bond0.100]\nmanageSysctls: true\nengineGraceSec: 0\nflowCache: "
           "require\nproxy: {sourceAddresses: [10.0.0.1, 'fd00::1'], clientHelloTimeoutSec: 300, "
-          "shutdownGraceSec: 0, threads: 8}\n")
+          "shutdownGraceSec: 0, threads: 8, keepaliveIdleSec: 0, keepaliveIntervalSec: 1, "
+          "keepaliveProbes: 127, userTimeoutSec: 0, nameServers: [10.0.0.53, 'fd00::53'], "
+          "dnsMinTtlSec: 60, dnsMaxTtlSec: 60}\n")
           .node;
   EXPECT_THAT(node.interfaces, testing::ElementsAre("eth0", "bond0.100"));
   EXPECT_TRUE(node.manageSysctls);
@@ -279,6 +281,13 @@ TEST(ValidProxy, EverySettingOfTheNode) {
   EXPECT_EQ(node.proxy.clientHelloTimeout, 300s);
   EXPECT_EQ(node.proxy.shutdownGrace, 0s);
   EXPECT_EQ(node.proxy.threads, 8u);
+  EXPECT_EQ(node.proxy.keepaliveIdle, 0s);
+  EXPECT_EQ(node.proxy.keepaliveInterval, 1s);
+  EXPECT_EQ(node.proxy.keepaliveProbes, 127u);
+  EXPECT_EQ(node.proxy.userTimeout, 0s);
+  EXPECT_EQ(node.proxy.nameServers.size(), 2u);
+  EXPECT_EQ(node.proxy.dnsMinTtl, 60s);
+  EXPECT_EQ(node.proxy.dnsMaxTtl, 60s);
 }
 
 TEST(ValidProxy, PassthroughAndProxyShareAnAddressAndAGroup) {

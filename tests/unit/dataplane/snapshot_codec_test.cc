@@ -58,17 +58,17 @@ TEST(SnapshotCodec, EveryMessageComesBackAsItWas) {
 }
 
 TEST(SnapshotCodec, TheWireFormIsLittleEndianAndBeginsWithTheVersion) {
-  const std::vector<std::uint8_t> expected{1, 0, 3, 0x01, 0x02};
+  const std::vector<std::uint8_t> expected{2, 0, 3, 0x01, 0x02};
   EXPECT_EQ(encode(ServiceRemoved{serviceId(0x0201)}), expected);
-  EXPECT_EQ(kSnapshotVersion, 1);
+  EXPECT_EQ(kSnapshotVersion, 2);
 }
 
 TEST(SnapshotCodec, AnotherVersionIsRefusedByNumber) {
   auto bytes = encode(SyncBegin{});
-  bytes[0] = 2;
+  bytes[0] = 1;
   const auto decoded = decode(bytes);
   ASSERT_FALSE(decoded.ok());
-  EXPECT_NE(decoded.error().message.find("version is 2"), std::string::npos);
+  EXPECT_NE(decoded.error().message.find("version is 1"), std::string::npos);
 }
 
 TEST(SnapshotCodec, TruncatedAndTrailingBytesAreRefused) {

@@ -116,10 +116,21 @@ TEST_F(ApiDiff, AnotherAffinityMovesWhatIsToBeExpected) {
 
 TEST_F(ApiDiff, RulesSayWhichPacketsGoWhere) {
   const Json diff = after("ports: [80]", "ports: [80, 443]");
-  EXPECT_THAT(effects(resource(diff, "vip")),
-              HasSubstr("packets to 10.9.9.9 TCP 80,443 go to service web"));
-  EXPECT_THAT(effects(resource(diff, "vip")),
-              HasSubstr("packets to 10.9.9.9 TCP 80 are no longer balanced"));
+  EXPECT_EQ(effects(resource(diff, "vip")), R"(["packets to 10.9.9.9 TCP 443 go to service web"])");
+}
+
+TEST_F(ApiDiff, APortThatStaysIsNotInterrupted) {
+  const auto told = [this](const std::string& ports) {
+    return effects(resource(after("ports: [80]", ports), "vip"));
+  };
+  put("conf.d/web.yaml", std::string(kWeb).replace(kWeb.find("[80]"), 4, "[80, 443]"));
+  start();
+  EXPECT_EQ(told("ports: [80, 8080]"),
+            R"(["packets to 10.9.9.9 TCP 443 are no longer balanced by it",)"
+            R"("packets to 10.9.9.9 TCP 8080 go to service web"])");
+  EXPECT_EQ(told("portRange: 80-442"),
+            R"(["packets to 10.9.9.9 TCP 443 are no longer balanced by it",)"
+            R"("packets to 10.9.9.9 TCP 81-442 go to service web"])");
 }
 
 TEST_F(ApiDiff, AServiceThatGoesTakesItsConnectionsAlong) {

@@ -22,6 +22,8 @@ TEST_F(ApiEdit, CreateShowPatchReplaceDelete) {
   Json made = expect(200, "POST", "/v1/healthChecks", R"({"name":"hc","timeoutSec":3})");
   EXPECT_EQ(made["diagnostics"][0]["severity"], "hint");  // nothing uses it yet
   made.erase("diagnostics");
+  EXPECT_EQ(made["changed"], true);
+  made.erase("changed");
   EXPECT_EQ(made["name"], "hc");
   EXPECT_EQ(made["timeoutSec"], 3);
   EXPECT_EQ(made["kind"], "compute#healthCheck");
@@ -142,6 +144,17 @@ TEST_F(ApiEdit, WhatCannotBeWrittenIsNotApplied) {
   const HttpResponse response = ask("POST", "/v1/healthChecks", R"({"name":"hc"})");
   EXPECT_THAT(response.status, testing::AnyOf(422u, 500u)) << response.body;
   EXPECT_TRUE(manager_.controlPlane().configuration().healthChecks.empty());
+}
+
+TEST_F(ApiEdit, C1_TheFirstCommandMakesTheDirectory) {
+  std::filesystem::remove(config_.path() / "conf.d");
+  expect(200, "POST", "/v1/healthChecks", R"({"name":"hc"})");
+  EXPECT_TRUE(std::filesystem::exists(config_.path() / "conf.d/weirctl.yaml"));
+}
+
+TEST_F(ApiEdit, AFingerprintOfNullIsNone) {
+  expect(200, "POST", "/v1/healthChecks", R"({"name":"hc"})");
+  expect(200, "PATCH", "/v1/healthChecks/hc", R"({"timeoutSec":1,"fingerprint":null})");
 }
 
 TEST_F(ApiEdit, ADryRunTellsTheSameAndDoesNothing) {

@@ -70,11 +70,15 @@ class EditedManager : public testing::Test {
     return answer.value("/error/message"_json_pointer, std::string());
   }
 
-  test::TemporaryDirectory config_, run_;
+  test::TemporaryDirectory config_, run_, state_;
   boost::asio::io_context io_;
   FakeKernelState kernel_;
-  Manager manager_{io_, kernel_, run_.path(),
-                   [this] { return config::loadDirectory(config_.path()); }, config_.path()};
+  Manager manager_{io_,
+                   kernel_,
+                   run_.path(),
+                   [this] { return config::loadDirectory(config_.path()); },
+                   config_.path(),
+                   state_.path()};
   HttpHandler handler_ = apiHandler(manager_);
   bool started_ = false;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "engine/snapshot_intake.h"
+#include "base/snapshot_intake.h"
 
 #include <gtest/gtest.h>
 
 #include "unit/engine/scene.h"
+#include "weir/data_plane.h"
 
 namespace weir::engine {
 namespace {
@@ -13,8 +14,9 @@ using test::webService;
 
 class SnapshotIntakeTest : public testing::Test {
  protected:
-  SnapshotIntake::Taken take(const std::vector<SnapshotMessage>& messages,
-                             const std::vector<std::size_t>& damaged = {}) {
+  using Intake = SnapshotIntake<World>;
+  Intake::Taken take(const std::vector<SnapshotMessage>& messages,
+                     const std::vector<std::size_t>& damaged = {}) {
     std::vector<std::vector<std::uint8_t>> bytes;
     for (const auto& message : messages) bytes.push_back(encode(message));
     for (const std::size_t i : damaged) bytes.at(i)[0] ^= 0x40;  // another version
@@ -30,7 +32,7 @@ class SnapshotIntakeTest : public testing::Test {
     return service;
   }
 
-  SnapshotIntake intake_;
+  Intake intake_;
   unsigned built_ = 0;
 };
 
@@ -111,6 +113,19 @@ TEST_F(SnapshotIntakeTest, UnfinishedSynchronisationIsForgottenWithItsConnection
   EXPECT_EQ(taken.world->service(test::kWeb)->snapshot().backends.size(), 2u);
 }
 
+TEST_F(SnapshotIntakeTest, TheGenerationIsThatOfAManagerThatLostItsState) {
+  take({NodeSnapshot{}, SyncBegin{}, webService(2, 900), webRules(901), SyncEnd{}});
+  const auto taken = take({SyncBegin{}, webService(3, 4), webRules(5), SyncEnd{}});
+  EXPECT_EQ(taken.generation, Generation(5));
+}
+
+TEST_F(SnapshotIntakeTest, AnUnfinishedSynchronisationDoesNotTakeBackTheGeneration) {
+  take({NodeSnapshot{}, SyncBegin{}, webService(2, 7), webRules(8), SyncEnd{}});
+  take({SyncBegin{}, webService(3, 2)});
+  intake_.interrupt();
+  EXPECT_EQ(take({webService(3, 6)}).generation, Generation(8));
+}
+
 TEST_F(SnapshotIntakeTest, RunningValuesOfTheNodeStay) {
   take({NodeSnapshot{}, SyncBegin{}, webRules(), SyncEnd{}});
   EXPECT_FALSE(intake_.nodeDiffers());
@@ -119,8 +134,32 @@ TEST_F(SnapshotIntakeTest, RunningValuesOfTheNodeStay) {
   take({other});
   EXPECT_TRUE(intake_.nodeDiffers());
   EXPECT_EQ(intake_.node()->queues, 1);
+  EXPECT_EQ(intake_.newestNode()->queues, 4);
   take({NodeSnapshot{}});
   EXPECT_FALSE(intake_.nodeDiffers());
+  take({other});
+  intake_.adoptNode();
+  EXPECT_FALSE(intake_.nodeDiffers());
+  EXPECT_EQ(intake_.node()->queues, 4);
+}
+
+TEST_F(SnapshotIntakeTest, TheKindsThatWereHeardAreKnown) {
+  EXPECT_FALSE(intake_.hasHeard<RulesSnapshot>());
+  take({SyncBegin{}, webRules()}, {1});
+  EXPECT_FALSE(intake_.hasHeard<RulesSnapshot>());
+  take({webRules()});
+  EXPECT_TRUE(intake_.hasHeard<RulesSnapshot>());
+  EXPECT_FALSE(intake_.hasHeard<NodeSnapshot>());
+}
+
+TEST_F(SnapshotIntakeTest, WhatTheWorldIsMadeOfIsNamed) {
+  const auto whole = take({NodeSnapshot{}, SyncBegin{}, webService(1), webRules(), SyncEnd{}});
+  EXPECT_EQ(whole.accepted.size(), 5u);
+  EXPECT_TRUE(whole.synchronised);
+  // Neither what was refused nor what a newer one has overtaken.
+  const auto some = take({webService(2, 2), other(3), webService(3, 4)}, {1});
+  EXPECT_EQ(some.accepted.size(), 1u);
+  EXPECT_FALSE(some.synchronised);
 }
 
 TEST_F(SnapshotIntakeTest, GarbageIsRefused) {

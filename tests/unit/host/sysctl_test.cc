@@ -12,6 +12,7 @@ namespace weir::manager {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class Sysctls : public testing::Test {
@@ -116,7 +117,27 @@ TEST_F(Sysctls, ProxyNdpOnlyWhereAnnounced) {
 TEST_F(Sysctls, NamesWithDotsAreWrittenWithSlashes) {
   host_.links.at(3).name = "eth1.5";
   set("net/ipv4/conf/eth1.5/rp_filter", 1);
-  EXPECT_THAT(cures(), ElementsAre("net/ipv4/conf/eth1.5/rp_filter=2"));
+  EXPECT_THAT(cures(), ElementsAre("net.ipv4.conf.eth1/5.rp_filter=2"));
+}
+
+TEST_F(Sysctls, OneLineNamesTheFirstCureAndCountsTheOthersOnce) {
+  EXPECT_EQ(unfitness(unmet()), "");
+  set("net/ipv4/ip_forward", 0);
+  for (const char* name : {"eth0", "eth1"}) set(interfaceSysctl("ipv4", name, "forwarding"), 0);
+  EXPECT_EQ(
+      unfitness(unmet()),
+      "net.ipv4.ip_forward is 0: this host forwards no IPv4 packet: nothing reaches a backend "
+      "(sysctl -w net.ipv4.ip_forward=1)");
+  set(interfaceSysctl("ipv4", "eth1", "rp_filter"), 1);
+  EXPECT_THAT(unfitness(unmet()), HasSubstr("ip_forward=1); and 1 more setting of this host: "
+                                            "weirctl check --host names all"));
+}
+
+TEST_F(Sysctls, WhatIsOnlyAdvisedIsNoWarning) {
+  host_.ipv4Announced = {2};
+  set("net/ipv4/neigh/eth0/proxy_delay", 80);
+  EXPECT_FALSE(unmet().empty());
+  EXPECT_EQ(unfitness(unmet()), "");
 }
 
 TEST_F(Sysctls, TheKeeperSetsSavesFirstAndGivesBackToTheByte) {
@@ -158,6 +179,105 @@ TEST_F(Sysctls, TheKeeperForgetsInterfacesThatHaveGone) {
   ASSERT_TRUE(keeper.set({}, host_.links).ok());
   EXPECT_THAT(saved, IsEmpty());
   EXPECT_TRUE(keeper.restore().ok());
+}
+
+TEST_F(Sysctls, TheKeeperFollowsAnInterfaceThatGetsAnotherName) {
+  set(interfaceSysctl("ipv4", "eth1", "rp_filter"), 1);
+  set(interfaceSysctl("ipv4", "eth1", "send_redirects"), 1);
+  SysctlKeeper keeper(directory_.path());
+  KernelState::Sysctls saved;
+  keeper.remember({}, [&](const KernelState::Sysctls& former) { saved = former; });
+  keeper.follow(host_.links);
+  ASSERT_TRUE(keeper.set(unmet(), host_.links).ok());
+  EXPECT_EQ(get(interfaceSysctl("ipv4", "eth1", "rp_filter")), "2");
+  // The kernel moves the settings along.
+  std::filesystem::rename(directory_.path() / "net/ipv4/conf/eth1",
+                          directory_.path() / "net/ipv4/conf/lan0");
+  host_.links.at(3).name = "lan0";
+  keeper.follow(host_.links);
+  EXPECT_EQ(saved,
+            (KernelState::Sysctls{{interfaceSysctl("ipv4", "lan0", "rp_filter"), "1"},
+                                  {interfaceSysctl("ipv4", "lan0", "send_redirects"), "1"}}));
+  ASSERT_TRUE(keeper.set(unmet(), host_.links).ok());
+  ASSERT_TRUE(keeper.restore().ok());
+  EXPECT_EQ(get(interfaceSysctl("ipv4", "lan0", "rp_filter")), "1");
+  EXPECT_EQ(get(interfaceSysctl("ipv4", "lan0", "send_redirects")), "1");
+}
+
+TEST_F(Sysctls, TheKeeperTellsApartInterfacesThatSwapTheirNames) {
+  set(interfaceSysctl("ipv4", "eth1", "rp_filter"), 1);
+  SysctlKeeper keeper(directory_.path());
+  KernelState::Sysctls saved;
+  keeper.remember({}, [&](const KernelState::Sysctls& former) { saved = former; });
+  keeper.follow(host_.links);
+  ASSERT_TRUE(keeper.set(unmet(), host_.links).ok());
+  std::swap(host_.links.at(2).name, host_.links.at(3).name);
+  keeper.follow(host_.links);
+  EXPECT_EQ(saved, (KernelState::Sysctls{{interfaceSysctl("ipv4", "eth0", "rp_filter"), "1"}}));
+}
+
+// How the fallback's hash is chosen.
+class HashPolicy : public Sysctls {
+ protected:
+  HashPolicy() {
+    set(interfaceSysctl("ipv6", "all", "forwarding"), 1);
+    for (const char* name : {"eth0", "eth1"}) set(interfaceSysctl("ipv6", name, "forwarding"), 1);
+    host_.ipv6 = true;
+    choose(0, 7);
+  }
+  void choose(int policy, int fields) {
+    for (const std::string family : {"ipv4", "ipv6"}) {
+      set("net/" + family + "/fib_multipath_hash_policy", policy);
+      set("net/" + family + "/fib_multipath_hash_fields", fields);
+    }
+  }
+};
+
+TEST_F(HashPolicy, VirtualAddressesAloneNeedPortsOnly) {
+  EXPECT_THAT(cures(), IsEmpty());
+  host_.spreadsByPort = true;
+  EXPECT_THAT(cures(), ElementsAre("net.ipv4.fib_multipath_hash_policy=1",
+                                   "net.ipv6.fib_multipath_hash_policy=1"));
+  choose(3, 0x37);
+  EXPECT_THAT(cures(), IsEmpty());
+}
+
+TEST_F(HashPolicy, N6_RoutesNeedOneThatIsTheSameInBothDirections) {
+  host_.bothWays = host_.spreadsByPort = true;
+  const std::vector<std::string> both{
+      "net.ipv4.fib_multipath_hash_fields=0x37", "net.ipv4.fib_multipath_hash_policy=3",
+      "net.ipv6.fib_multipath_hash_fields=0x37", "net.ipv6.fib_multipath_hash_policy=3"};
+  EXPECT_EQ(cures(), both);
+  // The hash of a network card.
+  choose(1, 7);
+  EXPECT_EQ(cures(), both);
+  choose(3, 0x37);
+  EXPECT_THAT(cures(), IsEmpty());
+  // The flow label, a half of a pair, an inner header.
+  for (const int fields : {0x3f, 0x17, 0x36, 0x77}) {
+    choose(3, fields);
+    EXPECT_THAT(cures(), ElementsAre("net.ipv4.fib_multipath_hash_fields=0x37",
+                                     "net.ipv6.fib_multipath_hash_fields=0x37"))
+        << fields;
+  }
+}
+
+TEST_F(HashPolicy, N6_ByAddressesAloneIpv4sDefaultIsSymmetricAndIpv6sIsNot) {
+  host_.bothWays = true;
+  EXPECT_THAT(cures(), ElementsAre("net.ipv6.fib_multipath_hash_policy=3"));
+  choose(1, 0x3f);
+  EXPECT_THAT(cures(), ElementsAre("net.ipv4.fib_multipath_hash_fields=0x07",
+                                   "net.ipv4.fib_multipath_hash_policy=3",
+                                   "net.ipv6.fib_multipath_hash_fields=0x07",
+                                   "net.ipv6.fib_multipath_hash_policy=3"));
+}
+
+TEST_F(HashPolicy, AKernelWithoutFieldsGetsWhatItHas) {
+  std::filesystem::remove(directory_.path() / "net/ipv4/fib_multipath_hash_fields");
+  std::filesystem::remove(directory_.path() / "net/ipv6/fib_multipath_hash_fields");
+  host_.bothWays = host_.spreadsByPort = true;
+  EXPECT_THAT(cures(), ElementsAre("net.ipv4.fib_multipath_hash_policy=1",
+                                   "net.ipv6.fib_multipath_hash_policy=1"));
 }
 
 TEST_F(Sysctls, AValueThatCannotBeWrittenIsAnError) {

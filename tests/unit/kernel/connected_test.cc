@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "manager/kernel/host_view.h"
+
 namespace weir::manager {
 namespace {
 
@@ -34,6 +36,24 @@ TEST(Connected, N5_WiderOrElsewhereIsNone) {
   for (const char* destination :
        {"10.2.0.0/23", "0.0.0.0/0", "10.2.1.0/24", "fd02::/63", "::/0", "fd03::/64", "10.9.9.8/32"})
     EXPECT_THAT(conflictsOf(destination), IsEmpty()) << destination;
+}
+
+TEST(HeldVirtualAddresses, AreNamedWithTheCure) {
+  KernelWish wish;
+  wish.divert = {*Prefix::parse("10.9.9.9/32"), *Prefix::parse("fd00::9/128"),
+                 *Prefix::parse("10.7.0.0/16")};
+  const auto held = [&](std::initializer_list<const char*> addresses) {
+    std::set<LocalAddress> all;
+    for (const char* address : addresses) all.insert({*Address::parse(address)});
+    return heldVirtualAddresses(wish, all);
+  };
+  EXPECT_THAT(held({"10.2.0.1", "10.7.0.0", "fe80::1"}), IsEmpty());
+  EXPECT_THAT(held({"10.2.0.1", "10.9.9.9"}),
+              ElementsAre("the virtual address 10.9.9.9 is an address of this host: its packets "
+                          "end here instead of at the backends, which alone must hold it; take it "
+                          "away: ip addr del 10.9.9.9/32 dev INTERFACE   (ip addr show to 10.9.9.9 "
+                          "names it)"));
+  EXPECT_THAT(held({"fd00::9"}), ElementsAre(::testing::HasSubstr("ip addr del fd00::9/128 dev")));
 }
 
 }  // namespace

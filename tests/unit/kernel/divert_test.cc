@@ -20,7 +20,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr DivertParameters kParameters{0xffff0000, 8100, 4, false, {}, false};
+const DivertParameters kParameters{0xffff0000, 8100, 4, false, {}, false};
 
 Prefix prefix(const char* text) { return *Prefix::parse(text); }
 Address address(const char* text) { return *Address::parse(text); }
@@ -199,9 +199,59 @@ TEST(DivertElements, ARouteMayCoverAVirtualAddress) {
 
 TEST(DivertRules, ATableTellsTheNumbersOfItsRun) {
   const RoutingOwnership own{10000, 0x77650000, 87};
-  EXPECT_EQ(ownershipIn(makeTable(Family::ipv4, own).get()), own);
+  EXPECT_THAT(ownersIn(makeTable(Family::ipv4, {own}).get()), ElementsAre(own));
   const NftTable foreign(nftnl_table_alloc());
-  EXPECT_EQ(ownershipIn(foreign.get()), std::nullopt);
+  EXPECT_THAT(ownersIn(foreign.get()), IsEmpty());
+}
+
+TEST(DivertRules, ATableTellsNumbersOfRunsThatHaveNotBeenCleanedUpAfter) {
+  constexpr std::uint32_t kMost = 0xffffffff;
+  const RoutingOwnership own{kMost, kMost, 255};
+  const std::vector<RoutingOwnership> former{
+      {1, kMost, 251}, {kMost, kMost, 252}, {kMost, kMost, 253}, {kMost, kMost, 254}};
+  const auto owners = ownersOf(own, former);
+  // What there is no room for is the oldest.
+  EXPECT_THAT(owners, ElementsAre(own, former[1], former[2], former[3]));
+  EXPECT_EQ(ownersIn(makeTable(Family::ipv6, owners).get()), owners);
+  EXPECT_THAT(ownersOf(own, {}), ElementsAre(own));
+}
+
+// As a dump shows it.
+NftRule parsed(nftnl_rule* rule) {
+  auto bytes = messageBytes(rule);
+  NftRule copy(nftnl_rule_alloc());
+  EXPECT_GE(nftnl_rule_nlmsg_parse(reinterpret_cast<nlmsghdr*>(bytes.data()), copy.get()), 0);
+  return copy;
+}
+
+TEST(DivertRules, ContentsAreTheSameOnBothSides) {
+  DivertParameters overlapping = kParameters;
+  overlapping.overlap = true;
+  for (const Family family : kFamilies)
+    for (const QueueForm form : {QueueForm::native, QueueForm::compat})
+      for (const NftRule& rule : makeRules(family, overlapping, form))
+        EXPECT_EQ(contentsOf(parsed(rule.get()).get()), contentsOf(rule.get()));
+}
+
+TEST(DivertRules, AChangedValueChangesTheContentsThoughCommentAndExpressionsStay) {
+  const auto build = [](std::uint32_t mask, std::uint32_t operation) {
+    struct Builder : RuleExpressions<Builder> {
+      Builder() : RuleExpressions(2, kTableName, kChainName) {}
+    };
+    return Builder()
+        .meta(NFT_META_MARK)
+        .bitAnd(mask)
+        .compare(operation, std::uint32_t{0})
+        .accept()
+        .done("decided");
+  };
+  const NftRule rule = build(0xffff0000, NFT_CMP_NEQ);
+  for (const auto& [mask, operation] :
+       {std::pair(0xffff0000u, NFT_CMP_EQ), std::pair(0u, NFT_CMP_NEQ)}) {
+    const NftRule other = build(mask, operation);
+    EXPECT_EQ(fingerprint(other.get()), fingerprint(rule.get()));
+    EXPECT_NE(contentsOf(other.get()), contentsOf(rule.get()));
+  }
 }
 
 TEST(DivertElements, RangesInsideOthersAreLeftOut) {

@@ -47,16 +47,20 @@ TEST(EventFilter, ARoutersOtherRoutesAreNot) {
 
 TEST(EventFilter, OurOwnRoutesAlwaysAre) { EXPECT_TRUE(routeIsNews("192.0.2.0/24", kOurs)); }
 
-bool tableIsNews(const char* table, int type, Family family = Family::ipv4) {
+// nullopt: of ARP.
+bool tableIsNews(const char* table, int type, std::optional<Family> family = Family::ipv4) {
   Messages messages;
-  addNftMessage(messages, "event", type, family, 0, 128,
-                [&](nlmsghdr* m) { mnl_attr_put_strz(m, NFTA_TABLE_NAME, table); });
+  addNftMessage(messages, "event", type, family.value_or(Family::ipv4), 0, 128, [&](nlmsghdr* m) {
+    if (!family) static_cast<nfgenmsg*>(mnl_nlmsg_get_payload(m))->nfgen_family = 3;
+    mnl_attr_put_strz(m, NFTA_TABLE_NAME, table);
+  });
   return isTableNews(*messages.at(0), "weir");
 }
 
 TEST(EventFilter, OnlyOurTablesAreNews) {
   EXPECT_TRUE(tableIsNews("weir", NFT_MSG_DELTABLE));
   EXPECT_TRUE(tableIsNews("weir", NFT_MSG_NEWSETELEM, Family::ipv6));
+  EXPECT_TRUE(tableIsNews("weir", NFT_MSG_NEWRULE, std::nullopt)) << "table arp weir";
   EXPECT_FALSE(tableIsNews("weird", NFT_MSG_DELTABLE));
   EXPECT_FALSE(tableIsNews("kube-proxy", NFT_MSG_NEWSETELEM));
   EXPECT_FALSE(tableIsNews("weir", NFT_MSG_NEWGEN));

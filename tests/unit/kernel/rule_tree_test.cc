@@ -15,6 +15,7 @@ namespace weir::manager {
 namespace {
 
 constexpr RuleTreeLayout kLayout{10000, 0x77650000, 0xffff0000};
+constexpr std::uint32_t kLeaves = 1u << kTreeBits;
 constexpr std::uint32_t kForeignBits = 0x1234;  // outside of the mask
 
 std::uint32_t markOf(std::uint32_t index) { return index << 16 | kForeignBits; }
@@ -27,7 +28,7 @@ std::vector<std::uint32_t> sequence(std::uint32_t first, std::uint32_t count) {
 
 std::vector<std::uint32_t> randomIndices(std::mt19937& random, std::size_t count) {
   std::set<std::uint32_t> indices;
-  std::uniform_int_distribution<std::uint32_t> any(1, kMarkIndices - 1);
+  std::uniform_int_distribution<std::uint32_t> any(1, kLeaves - 1);
   while (indices.size() < count) indices.insert(any(random));
   return {indices.begin(), indices.end()};
 }
@@ -46,7 +47,9 @@ TEST(RuleTree, RulesComeHighestPreferenceFirstSoThatJumpsFindTheirTargets) {
   const auto rules = layRuleTree(kLayout, randomIndices(random, 500));
   std::set<std::uint32_t> laidBefore;
   for (const RoutingRule& rule : rules) {
-    EXPECT_TRUE(laidBefore.empty() || rule.preference < *laidBefore.begin());
+    EXPECT_TRUE(
+        laidBefore.empty() || rule.preference < *laidBefore.begin() ||
+        (rule.action == RoutingRule::Action::lookup && rule.preference == *laidBefore.begin()));
     EXPECT_TRUE(rule.action != RoutingRule::Action::jump || laidBefore.contains(rule.target));
     laidBefore.insert(rule.preference);
   }
@@ -72,7 +75,7 @@ TEST(RuleTree, AThousandBackendsCostTwelveTests) {
   for (std::uint32_t index = 1; index <= 1000; ++index)
     most = std::max(most, walk(rules, markOf(index)).tests);
   EXPECT_EQ(most, 12u);  // the first, ten bits, the leaf
-  EXPECT_LE(rules.size(), 2u * 1000 + 2 + kIndexBits);
+  EXPECT_LE(rules.size(), 2u * 1000 + 2 + kTreeBits);
 }
 
 TEST(RuleTree, EveryMarkFindsItsTableAndOthersFindNone) {
@@ -81,16 +84,27 @@ TEST(RuleTree, EveryMarkFindsItsTableAndOthersFindNone) {
     const auto indices = randomIndices(random, count);
     const std::set<std::uint32_t> present(indices.begin(), indices.end());
     const auto rules = laid(indices);
-    for (std::uint32_t index = 0; index < kMarkIndices; index += count < 1000 ? 1 : 7) {
+    for (std::uint32_t index = 0; index < kLeaves; index += count < 1000 ? 1 : 7) {
       const Walk found = walk(rules, markOf(index));
       ASSERT_EQ(found.table,
                 present.contains(index) ? std::optional(kLayout.tableBase + index) : std::nullopt)
           << index << " of " << count;
-      ASSERT_TRUE(!found.table || found.tests <= kIndexBits + 2);
+      ASSERT_TRUE(!found.table || found.tests <= kTreeBits + 2);
     }
-    // Beyond the tree, under the mask: no backend of ours.
-    EXPECT_EQ(walk(rules, markOf(kMarkIndices + indices.front())).table, std::nullopt);
+    // The same leaf, another mark: no backend of ours.
+    EXPECT_EQ(walk(rules, markOf(kLeaves + indices.front())).table, std::nullopt);
   }
+}
+
+TEST(RuleTree, P10_MoreBackendsThanLeavesShareThem) {
+  const auto rules = laid(sequence(1, kMarkIndices - 1));
+  for (std::uint32_t index = 1; index < kMarkIndices; index += 997) {
+    const Walk found = walk(rules, markOf(index));
+    ASSERT_EQ(found.table, kLayout.tableBase + index);
+    // The first, thirteen bits, and the eight of the leaf.
+    ASSERT_LE(found.tests, 1 + kTreeBits + 8);
+  }
+  EXPECT_EQ(walk(rules, kForeignBits).table, std::nullopt);
 }
 
 TEST(RuleTree, MarksFindTheirTablesWhicheverInnerRulesAreMissing) {
@@ -133,7 +147,7 @@ TEST(RuleTree, AnotherBackendTouchesOnlyItsOwnPath) {
 
     std::set<std::uint32_t> path{leafPreference(kLayout, added)};
     std::uint32_t node = kLayout.ruleBase + 1;
-    for (std::uint32_t bit = kMarkIndices / 2; bit != 0; bit /= 2) {
+    for (std::uint32_t bit = kLeaves / 2; bit != 0; bit /= 2) {
       path.insert(node);
       path.insert(node + 2 * bit);  // the right half, which becomes a target
       node += (added & bit) != 0 ? 2 * bit : 1;
@@ -143,7 +157,7 @@ TEST(RuleTree, AnotherBackendTouchesOnlyItsOwnPath) {
     std::vector<RoutingRule> difference;
     std::ranges::set_symmetric_difference(larger, smaller, std::back_inserter(difference));
     for (const RoutingRule& rule : difference) EXPECT_TRUE(path.contains(rule.preference));
-    EXPECT_LE(difference.size(), 2u * kIndexBits);
+    EXPECT_LE(difference.size(), 2u * kTreeBits);
   }
 }
 

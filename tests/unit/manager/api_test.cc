@@ -44,6 +44,7 @@ TEST_F(Api, StatusShowsServicesAlsoWithoutAnEngine) {
   EXPECT_EQ(body["services"][0]["name"], "web");
   EXPECT_EQ(body["services"][0]["total"], 2);
   EXPECT_EQ(body["services"][0]["rule"], "P2.2");
+  EXPECT_EQ(body["absentPrograms"], json::array({"weir-engine"}));
   EXPECT_EQ(body["engineError"], "weir-engine is not connected; is it running?");
 }
 
@@ -62,7 +63,7 @@ TEST_F(Api, UnknownNamesAndPathsAre404) {
     EXPECT_EQ(ask("GET", path).status, 404u) << path;
   const auto response = ask("GET", "/v1/backendServices/none/health");
   EXPECT_EQ(response.status, 404u);
-  EXPECT_THAT(message(response), testing::HasSubstr("\"none\""));
+  EXPECT_THAT(message(response), testing::HasSubstr("'none'"));
 }
 
 TEST_F(Api, AnotherMethodIs405) {
@@ -73,7 +74,12 @@ TEST_F(Api, AnotherMethodIs405) {
 
 TEST_F(Api, P7_1_DrainAndUndrain) {
   const std::string path = "/v1/backendServices/web/drain";
-  EXPECT_EQ(ask("POST", path, R"({"endpoint":"127.0.0.1","timeoutSec":60})").status, 200u);
+  // The service's draining timeout, unless given.
+  EXPECT_EQ(json::parse(ask("POST", path, R"({"endpoint":"127.0.0.2"})").body)["timeoutSec"], 300);
+  const json answer =
+      json::parse(ask("POST", path, R"({"endpoint":"127.0.0.1","timeoutSec":60})").body);
+  EXPECT_EQ(answer["timeoutSec"], 60);
+  EXPECT_THAT(answer["endsAt"].get<std::string>(), testing::EndsWith("Z"));
   const json health = json::parse(ask("GET", "/v1/backendServices/web/health").body);
   EXPECT_EQ(health["healthStatus"][0]["healthState"], "DRAINING");
   EXPECT_LE(health["healthStatus"][0]["drainingSecLeft"], 60);
@@ -81,6 +87,31 @@ TEST_F(Api, P7_1_DrainAndUndrain) {
             200u);
   EXPECT_EQ(ask("POST", "/v1/backendServices/web/undrain", R"({"endpoint":"127.0.0.1"})").status,
             409u);
+}
+
+TEST_F(Api, P7_1_ADrainThatHasEndedSaysSinceWhen) {
+  const std::string path = "/v1/backendServices/web/drain";
+  const auto first = [&] {
+    return json::parse(ask("GET", "/v1/backendServices/web/health").body)["healthStatus"][0];
+  };
+  EXPECT_EQ(ask("POST", path, R"({"endpoint":"127.0.0.1","timeoutSec":0})").status, 200u);
+  EXPECT_EQ(first()["healthState"], "DRAINING");
+  EXPECT_TRUE(first().contains("drainedSec"));
+  EXPECT_FALSE(first().contains("drainingSecLeft"));
+  // Nothing is left that another 60 s would be for.
+  EXPECT_EQ(ask("POST", path, R"({"endpoint":"127.0.0.1","timeoutSec":60})").status, 200u);
+  EXPECT_TRUE(first().contains("drainedSec"));
+}
+
+TEST_F(Api, P7_1_DrainingABackendThatIsNotThereIs404) {
+  for (const char* what : {"drain", "undrain"}) {
+    const auto response =
+        ask("POST", std::string("/v1/backendServices/web/") + what, R"({"endpoint":"192.0.2.99"})");
+    EXPECT_EQ(response.status, 404u) << what;
+    EXPECT_EQ(message(response),
+              "backend service 'web' has no backend '192.0.2.99'; weirctl backend-services "
+              "get-health web shows all");
+  }
 }
 
 TEST_F(Api, WhatIsNotUnderstoodIs400) {

@@ -167,6 +167,30 @@ TEST(GrpcDialogue, H6_AnyPiecesGiveTheSameVerdict) {
               Kind::wrongAnswer, "gRPC status 14 UNAVAILABLE: a?b");
 }
 
+TEST(Http2Dialogue, H4_AResetWithoutAnErrorIsNoAnswer) {
+  const std::string reset = frame(3, 0, "\0\0\0\0"s);  // RST_STREAM, NO_ERROR
+  const std::string reason = "the server reset the stream before its answer was complete";
+  expectAlike(http2(), kSettings + reset, Kind::wrongAnswer, reason);
+  expectAlike(http2("good"), kSettings + reset, Kind::wrongAnswer, reason);
+  // An interim answer (status 103) is none either.
+  const std::string interim = frame(kHeaders, kEndHeaders, field(":status", "103"));
+  expectAlike(http2(), kSettings + interim + reset, Kind::wrongAnswer, reason);
+  // Nor is the beginning of a body.
+  const std::string begun = frame(kHeaders, kEndHeaders, kStatus200) + frame(kData, 0, "not yet");
+  expectAlike(http2("good"), kSettings + begun + reset, Kind::wrongAnswer, reason);
+  expectAlike(grpc(), kSettings + kGrpcHeaders + reset, Kind::wrongAnswer, reason);
+}
+
+TEST(GrpcDialogue, H6_TwoStatusesAreNone) {
+  const std::string message = frame(kData, 0, grpcFrame("\x08\x01"));
+  const auto answer = [&](const std::string& first, const std::string& second) {
+    return kSettings + kGrpcHeaders + message +
+           grpcTrailers(field("grpc-status", first) + field("grpc-status", second));
+  };
+  expectAlike(grpc(), answer("14", "0"), Kind::wrongAnswer, "malformed grpc-status '14, 0'");
+  expectAlike(grpc(), answer("0", "14"), Kind::wrongAnswer, "malformed grpc-status '0, 14'");
+}
+
 TEST(GrpcDialogue, H13_LoadInTheTrailers) {
   const Outcome outcome =
       inPieces(grpc(),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "little_server.h"
+#include "manager/api/connection_limit.h"
 
 namespace weir::manager {
 namespace {
@@ -20,13 +21,14 @@ TEST(HttpTarget, PathAndQueryAreDecoded) {
 }
 
 TEST(HttpTarget, WhatIsNoPathIsRefused) {
-  for (const char* target : {"", "*", "http://x/", "/%", "/%4", "/%zz", "/a?b=%g0"})
+  for (const char* target :
+       {"", "*", "http://x/", "/%", "/%4", "/%zz", "/a?b=%g0", "/a?limit=1&limit=2"})
     EXPECT_FALSE(parseTarget(target)) << target;
 }
 
 class HttpServing : public testing::Test {
  protected:
-  HttpServing() {
+  explicit HttpServing(std::chrono::milliseconds patience = kPatience) : patience_(patience) {
     EXPECT_TRUE(server_.listenLocal(path_, "no-such-group").ok());
     thread_ = std::thread([this] {
       auto work = boost::asio::make_work_guard(io_);
@@ -49,17 +51,25 @@ class HttpServing : public testing::Test {
   bool isAlive() { return exchange(get("/alive")).find("alive") != std::string::npos; }
 
   static constexpr std::chrono::milliseconds kPatience{300};
+  const std::chrono::milliseconds patience_;
   TemporaryDirectory directory_;
   std::filesystem::path path_ = directory_.path() / "api.sock";
   boost::asio::io_context io_;
   HttpServer server_{io_,
                      [](const HttpRequest& request, const HttpRespond& respond) {
-                       respond({200, "text/plain",
+                       respond({200,
+                                "text/plain",
                                 request.path.empty() ? "" : request.path[0] + ":" + request.body,
                                 {}});
                      },
-                     kPatience};
+                     patience_};
   std::thread thread_;
+};
+
+// Whose connections stay as long as a test may take.
+class PatientServing : public HttpServing {
+ protected:
+  PatientServing() : HttpServing(std::chrono::seconds(60)) {}
 };
 
 TEST_F(HttpServing, AnswersAndClosesOrStaysOpen) {
@@ -117,9 +127,83 @@ TEST_F(HttpServing, SilentClientsAreDisconnected) {
   EXPECT_EQ(receiveAll(silent.get()), "");
 }
 
-TEST_F(HttpServing, TooManyConnectionsAreRefusedNotQueued) {
+// The tests' user is root, or one with full access.
+const std::size_t kMostAtOnce =
+    ::geteuid() == 0 ? ConnectionLimit::kMost : ConnectionLimit::kMostOfUser;
+
+TEST_F(PatientServing, ARefusalReachesWhoStillSends) {
   std::vector<Fd> many;
-  for (std::size_t i = 0; i < HttpServer::kMaxConnections; ++i) many.push_back(connectLocal(path_));
+  for (std::size_t i = 0; i < kMostAtOnce; ++i) many.push_back(connectLocal(path_));
+  const Fd late = connectLocal(path_);
+  EXPECT_THAT(receiveUntil(late.get(), "}}"), testing::StartsWith("HTTP/1.1 503 "));
+  // The request is on its way only now; a client that cannot send it would not read the answer.
+  const std::string request = get("/late");
+  EXPECT_EQ(::send(late.get(), request.data(), request.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(request.size()));
+}
+
+TEST_F(PatientServing, ARefusedBodyDoesNotCostTheAnswer) {
+  const Fd fd = connectLocal(path_);
+  sendText(fd.get(), "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n");
+  EXPECT_THAT(receiveUntil(fd.get(), "}}"), testing::StartsWith("HTTP/1.1 413 "));
+  EXPECT_EQ(::send(fd.get(), "more", 4, MSG_NOSIGNAL), 4);
+}
+
+TEST(ConnectionLimit, ThoseWhoLookDoNotLockOutThoseWhoAct) {
+  ConnectionLimit limit;
+  std::size_t held = 0;
+  for (uid_t user = 1000; user < 1100; ++user) {
+    const Client viewer{user, Access::view};
+    while (limit.refusal(viewer).empty()) limit.add(viewer), ++held;
+  }
+  EXPECT_EQ(held, ConnectionLimit::kMost - ConnectionLimit::kReservedForRoot -
+                      ConnectionLimit::kReservedForFull);
+  EXPECT_EQ(limit.refusal({uid_t{2000}, Access::full}), "");
+  EXPECT_EQ(limit.refusal({uid_t{0}, Access::full}), "");
+}
+
+TEST(ConnectionLimit, NobodyLocksOutRoot) {
+  ConnectionLimit limit;
+  for (uid_t user = 1000; user < 1100; ++user) {
+    const Client operatorClient{user, Access::full};
+    while (limit.refusal(operatorClient).empty()) limit.add(operatorClient);
+  }
+  const Client root{uid_t{0}, Access::full};
+  std::size_t held = 0;
+  while (limit.refusal(root).empty()) limit.add(root), ++held;
+  EXPECT_EQ(held, ConnectionLimit::kReservedForRoot);
+  limit.remove({uid_t{1000}, Access::full});
+  EXPECT_EQ(limit.refusal(root), "");
+}
+
+TEST(ConnectionLimit, OneUserHasAShare) {
+  ConnectionLimit limit;
+  const Client viewer{uid_t{1000}, Access::view};
+  for (std::size_t i = 0; i < ConnectionLimit::kMostOfViewer; ++i) {
+    ASSERT_EQ(limit.refusal(viewer), "");
+    limit.add(viewer);
+  }
+  EXPECT_EQ(limit.refusal(viewer),
+            "you have 32 connections to weir-manager open, the most that one user may have; close "
+            "some");
+  EXPECT_EQ(limit.refusal({uid_t{1001}, Access::view}), "");
+  limit.remove(viewer);
+  EXPECT_EQ(limit.refusal(viewer), "");
+}
+
+TEST(ConnectionLimit, OverTcpThereAreNoUsers) {
+  ConnectionLimit limit;
+  for (std::size_t i = 0; i < ConnectionLimit::kMost; ++i) {
+    ASSERT_EQ(limit.refusal({}), "");
+    limit.add({});
+  }
+  EXPECT_EQ(limit.refusal({}),
+            "weir-manager has 256 connections open, as many as it takes; try again in a moment");
+}
+
+TEST_F(PatientServing, TooManyConnectionsAreRefusedNotQueued) {
+  std::vector<Fd> many;
+  for (std::size_t i = 0; i < kMostAtOnce; ++i) many.push_back(connectLocal(path_));
   EXPECT_THAT(exchange(get("/a")), testing::StartsWith("HTTP/1.1 503 "));
   many.clear();
   std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "support/temporary_directory.h"
 
 namespace weir::manager {
 
@@ -106,22 +107,7 @@ inline Fd connectLocal(const std::filesystem::path& path) {
   return fd;
 }
 
-// A directory that is removed at the end.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    char name[] = "/tmp/weir-test-XXXXXX";
-    path_ = ::mkdtemp(name);
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using weir::test::TemporaryDirectory;
 
 // Runs the loop until `done`; fails the test after `limit`.
 inline void runUntil(boost::asio::io_context& io, const std::function<bool()>& done,

@@ -39,7 +39,7 @@ struct Managed {
     ASSERT_TRUE(started.ok()) << started.error().message;
   }
   Health health(const std::string& endpoint) const {
-    return *manager.controlPlane().health({"g", endpoint});
+    return *manager.controlPlane().health({"g", endpoint}, "web");
   }
 
   TemporaryDirectory directory;

@@ -24,9 +24,9 @@ TEST(Manager, H2_ProbesDecideWhoIsHealthy) {
   const auto view = managed.manager.controlPlane().view("web");
   EXPECT_EQ(view->eligibility.set.rule, "P2.1");
   EXPECT_EQ(view->eligibility.set.members.size(), 1u);
-  const std::string reason = managed.manager.health().reason({"g", "127.0.0.2"});
+  const std::string reason = managed.manager.health().reason({"g", "127.0.0.2"}, "web");
   EXPECT_THAT(reason, testing::HasSubstr("connection refused"));
-  EXPECT_EQ(managed.manager.health().reason({"g", "127.0.0.1"}), "");
+  EXPECT_EQ(managed.manager.health().reason({"g", "127.0.0.1"}, "web"), "");
 }
 
 TEST(Manager, C1_ARefusedReloadLeavesEverythingAsItWas) {
@@ -37,14 +37,52 @@ TEST(Manager, C1_ARefusedReloadLeavesEverythingAsItWas) {
 
   managed.loaded.configuration = Configuration{};
   managed.loaded.diagnostics.push_back(
-      {.file = "conf.d/a.yaml", .line = 3, .message = "bad", .sourceLine = {}});
+      {.file = "conf.d/a.yaml", .line = 3, .column = 7, .message = "bad", .sourceLine = {}});
   const auto refused = managed.manager.reload();
   EXPECT_FALSE(refused.accepted);
-  EXPECT_THAT(refused.refusal, testing::HasSubstr("conf.d/a.yaml:3: bad"));
+  EXPECT_THAT(refused.refusal, testing::StartsWith("conf.d/a.yaml:3:7: bad (the running"));
   EXPECT_EQ(refused.diagnostics.size(), 1u);
   EXPECT_EQ(managed.manager.controlPlane().configuration(), running);
   EXPECT_EQ(managed.kernel.calls().size(), calls);
   EXPECT_EQ(managed.manager.reloads().refused, 1u);
+}
+
+TEST(Manager, C1_ARefusalNamesTheFirstErrorAndCountsTheOthers) {
+  using Severity = config::Diagnostic::Severity;
+  Managed managed(webConfiguration(1));
+  managed.start();
+  const auto add = [&](Severity severity, unsigned line, std::string message) {
+    managed.loaded.diagnostics.push_back({.severity = severity,
+                                          .file = "a.yaml",
+                                          .line = line,
+                                          .column = 2,
+                                          .message = std::move(message),
+                                          .sourceLine = {}});
+  };
+  add(Severity::warning, 1, "odd");
+  add(Severity::error, 4, "bad");
+  add(Severity::error, 8, "worse");
+  EXPECT_EQ(managed.manager.reload().refusal,
+            "a.yaml:4:2: bad; and 1 more error (weirctl check shows all) (the running "
+            "configuration goes on)");
+  add(Severity::error, 9, "worst");
+  EXPECT_THAT(managed.manager.reload().refusal, testing::HasSubstr("; and 2 more errors ("));
+  EXPECT_THAT(managed.manager.lastReload(), testing::StartsWith("refused: a.yaml:4:2: bad; and 2"));
+}
+
+TEST(Manager, N5_ARouteThatThisHostCannotTakeIsNamedWithItsPlace) {
+  Managed managed(webConfiguration(1));
+  managed.start();
+  managed.kernel.setConnected(*Prefix::parse("10.77.0.0/24"));
+  managed.loaded.configuration.routes = {{"other", *Prefix::parse("10.78.0.0/24"), 1000, "web-vip"},
+                                         {"via", *Prefix::parse("10.77.0.0/24"), 1000, "web-vip"}};
+  EXPECT_EQ(managed.manager.reload().refusal, "route via is within a connected subnet");
+  managed.loaded.definitions = {{"forwardingRules", "via", "conf.d/b.yaml", 2},
+                                {"routes", "other", "conf.d/a.yaml", 3},
+                                {"routes", "via", "conf.d/a.yaml", 9}};
+  EXPECT_EQ(managed.manager.reload().refusal,
+            "conf.d/a.yaml:9: route via is within a connected subnet");
+  EXPECT_TRUE(managed.manager.controlPlane().configuration().routes.empty());
 }
 
 TEST(Manager, C1_AnUnchangedReloadHasNoEffect) {
@@ -124,7 +162,7 @@ TEST(Manager, AnUnreachableNextHopIsUnhealthyWithItsReason) {
   runUntil(
       managed.io, [&] { return managed.health("127.0.0.1") == Health::unhealthy; },
       std::chrono::seconds(8));
-  EXPECT_THAT(managed.manager.health().reason({"g", "127.0.0.1"}),
+  EXPECT_THAT(managed.manager.health().reason({"g", "127.0.0.1"}, "web"),
               testing::HasSubstr("no route to 127.0.0.1"));
   managed.kernel.setUnreachable({});
   runUntil(
@@ -152,6 +190,21 @@ TEST(Manager, ASuccessorTakesOverHealthDrainsAndNumbers) {
   EXPECT_EQ(second.manager.controlPlane().routes(), routes);
   EXPECT_TRUE(second.manager.controlPlane().nextDeadline());
   EXPECT_GE(second.manager.publisher().generation(), generation);
+}
+
+TEST(Manager, LeavingForASuccessorKeepsWhatPacketsMeet) {
+  LittleServer backend([](int) {});
+  Managed first(webConfiguration(backend.port()));
+  first.start();
+  runUntil(first.io, [&] { return first.health("127.0.0.1") == Health::healthy; });
+  const auto diverted = first.kernel.kernel().divert;
+  ASSERT_FALSE(diverted.empty());
+  first.manager.leave();
+  EXPECT_EQ(first.kernel.kernel().divert, diverted);
+  std::ifstream file(first.directory.path() / "manager.state");
+  auto written = nlohmann::json::parse(file);
+  for (const char* part : {"proxy", "host"}) written.erase(part);
+  EXPECT_EQ(written.dump(), first.manager.controlPlane().save());
 }
 
 TEST(Manager, GenerationsAreWrittenBeforeTheyAreSent) {

@@ -41,7 +41,7 @@ std::set<std::string> served() {
     "threads": [{"queue": 8100, "kernel": {"bound": true}}], "totals": {"packets": 1},
     "table": {"entries": 5},
     "services": [{"service": "web", "backends": [{"backend": "10.2.0.11"}]}]})",
-                                         R"({"totals": {"open": 1},
+                                         R"({"totals": {"open": 1}, "names": {},
     "services": [{"service": "shop", "groups": [{"group": "a"}]}]})");
   return matches(text, "# HELP (\\S+)");
 }

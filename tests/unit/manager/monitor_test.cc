@@ -43,16 +43,20 @@ class Monitoring : public testing::Test {
 
   boost::asio::io_context io_;
   std::map<EndpointRef, Health> states_;
+  std::map<std::string, Health> ofServices_;  // "service/endpoint"
   std::vector<std::size_t> reportSizes_;
   std::vector<HealthMonitor::UtilizationUpdate> utilizations_;
   Health known_ = Health::unknown;
-  HealthMonitor monitor_{io_, [this](const EndpointRef&) { return known_; },
+  HealthMonitor monitor_{io_, [this](const EndpointRef&, const std::string&) { return known_; },
                          [this](HealthMonitor::Report report) {
                            reportSizes_.push_back(report.health.size());
                            for (const auto& update : report.utilizations)
                              utilizations_.push_back(update);
                            for (const auto& update : report.health)
                              states_[update.endpoint] = update.health;
+                           for (const auto& update : report.health)
+                             ofServices_[update.service + "/" + update.endpoint.endpoint] =
+                                 update.health;
                          }};
 };
 
@@ -65,6 +69,37 @@ TEST_F(Monitoring, H9_UnhealthyIfOneOfTwoAddressesFails) {
   // Without the address that fails, the other one decides.
   monitor_.setTargets({target("a", fine.port()), target("b", fine.port())});
   runUntil(io_, [&] { return reported("a") == Health::healthy; });
+}
+
+TEST_F(Monitoring, H1_AServicesCheckDecidesForThatServiceAlone) {
+  LittleServer fine([](int) {});
+  ProbeTarget ofWeb = overHttp(target("a", fine.port()));  // no HTTP answer comes
+  ofWeb.services = {"web"};
+  ProbeTarget ofShop = target("a", fine.port());
+  ofShop.services = {"shop"};
+  ProbeTarget renamed = ofShop;
+  HealthCheck check = *ofShop.check;
+  check.name = "another";
+  renamed.check = std::make_shared<const HealthCheck>(check);
+  monitor_.setTargets({ofWeb, renamed});
+  runUntil(io_, [&] {
+    return ofServices_["web/a"] == Health::unhealthy && ofServices_["shop/a"] == Health::healthy;
+  });
+  EXPECT_EQ(monitor_.reason({"g", "a"}, "shop"), "");
+  EXPECT_NE(monitor_.reason({"g", "a"}, "web"), "");
+}
+
+TEST_F(Monitoring, AServiceThatComesToShareAProberHearsItsStateAtOnce) {
+  LittleServer fine([](int) {});
+  ProbeTarget shared = target("a", fine.port());
+  shared.services = {"web"};
+  monitor_.setTargets({shared});
+  runUntil(io_, [&] { return ofServices_["web/a"] == Health::healthy; });
+  EXPECT_FALSE(ofServices_.contains("shop/a"));
+  shared.services = {"shop", "web"};
+  monitor_.setTargets({shared});
+  runUntil(io_, [&] { return ofServices_["shop/a"] == Health::healthy; });
+  EXPECT_EQ(monitor_.probers(), 1u);
 }
 
 TEST_F(Monitoring, AKnownStateIsNotReportedAgain) {
@@ -109,7 +144,7 @@ TEST_F(Monitoring, H10_ASilentBackendTimesOut) {
   asked.check = std::make_shared<const HealthCheck>(check);
   monitor_.setTargets({asked});
   runUntil(io_, [&] { return reported("a") == Health::timeout; });
-  EXPECT_THAT(monitor_.reason({"g", "a"}), testing::HasSubstr("no answer within 1 s"));
+  EXPECT_THAT(monitor_.reason({"g", "a"}, "web"), testing::HasSubstr("no answer within 1 s"));
 }
 
 // No file descriptor can be opened as long as this lives.
@@ -136,10 +171,10 @@ TEST_F(Monitoring, WhatThisMachineLacksSaysNothingOfABackend) {
   }
   EXPECT_TRUE(reportSizes_.empty());
   EXPECT_EQ(monitor_.counters().failed + monitor_.counters().timedOut, 0u);
-  EXPECT_THAT(monitor_.reason({"g", "a"}),
+  EXPECT_THAT(monitor_.reason({"g", "a"}, "web"),
               testing::HasSubstr("the probe could not be made: Too many open files"));
   runUntil(io_, [&] { return monitor_.counters().succeeded > 0; });
-  EXPECT_EQ(monitor_.reason({"g", "a"}), "");
+  EXPECT_EQ(monitor_.reason({"g", "a"}, "web"), "");
 }
 
 TEST_F(Monitoring, H13_EveryReadingOfTheLoadIsReportedWithItsTime) {

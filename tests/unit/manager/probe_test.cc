@@ -8,6 +8,7 @@
 
 #include "little_server.h"
 #include "manager/health/answer.h"
+#include "run_probe.h"
 
 namespace weir::manager {
 namespace {
@@ -19,18 +20,7 @@ class Probing : public testing::Test {
   // Nullopt: no outcome within `limit`; the probe is cancelled then, as its owner would do.
   std::optional<Outcome> probe(const HealthCheck& check, std::uint16_t port,
                                std::chrono::milliseconds limit = std::chrono::seconds(2)) {
-    ProbeTarget target;
-    target.check = std::make_shared<const HealthCheck>(check);
-    target.address = Address::ipv4(0x7f000001);
-    target.port = port;
-    std::optional<Outcome> result;
-    auto running = startProbe({io_, tls_}, target, [&](Outcome outcome) { result = outcome; });
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    while (!result && std::chrono::steady_clock::now() < deadline) {
-      io_.restart();
-      io_.run_one_for(std::chrono::milliseconds(10));
-    }
-    running.reset();
+    auto result = runProbe(io_, {io_, tls_}, check, port, limit);
     io_.restart();
     io_.poll();
     return result;
@@ -212,6 +202,17 @@ TEST_F(Probing, H4_ABodyThatNeverEndsDoesNotHoldUpTheVerdict) {
   const auto outcome = probe(check, server.port(), std::chrono::milliseconds(1000));
   ASSERT_TRUE(outcome);
   EXPECT_EQ(outcome->kind, Kind::success);
+}
+
+TEST_F(Probing, H12_BytesWithoutEndEndTheProbe) {
+  HealthCheck check;
+  check.response = "never";
+  // A chunk's extension may be as long as it likes.
+  const auto outcome = probeHttp(
+      check, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;" + std::string(400'000, 'x'));
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->kind, Kind::wrongAnswer);
+  EXPECT_EQ(outcome->reason, "262144 bytes without a usable answer");
 }
 
 TEST_F(Probing, H4_GarbageIsAWrongAnswer) {

@@ -68,6 +68,42 @@ TEST_F(Publishing, KernelAddsBeforeSnapshotsAndPrunesAfterConfirmation) {
   EXPECT_EQ(kernel_.kernel(), wish({2, 3}));
 }
 
+TEST_F(Publishing, AnAdditionIsPrunedTooOrReconciliationsWouldKeepWhatOthersAdd) {
+  publisher_.publish(wish({1}), snapshot(1));
+  confirmed_ = Generation(1);
+  publisher_.progressed();
+  publisher_.publish(wish({1, 2}), snapshot(2));
+  EXPECT_EQ(kernel_.calls().back().prune, KernelState::Prune::keepOld);
+  confirmed_ = Generation(2);
+  publisher_.progressed();
+  EXPECT_EQ(kernel_.calls().back().prune, KernelState::Prune::removeOld);
+  EXPECT_EQ(kernel_.lastWish(), wish({1, 2}));
+  // Settings and numbers are changes like any other.
+  KernelWish renumbered = wish({1, 2});
+  renumbered.routeProtocol = 91;
+  publisher_.publish(renumbered, {});
+  publisher_.progressed();
+  EXPECT_EQ(kernel_.calls().back().prune, KernelState::Prune::removeOld);
+  KernelWish managed = renumbered;
+  managed.manageSysctls = true;
+  publisher_.publish(managed, {});
+  publisher_.progressed();
+  EXPECT_EQ(kernel_.calls().back().wish, managed);
+  EXPECT_EQ(kernel_.calls().back().prune, KernelState::Prune::removeOld);
+}
+
+TEST_F(Publishing, WhatRepeatsTheWishDoesNotPutOffThePruning) {
+  publisher_.publish(wish({1}), snapshot(1));
+  const auto pruned = [&] { return kernel_.calls().back().prune == KernelState::Prune::removeOld; };
+  std::uint32_t generation = 1;
+  const auto begin = std::chrono::steady_clock::now();
+  while (!pruned() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(10)) {
+    publisher_.publish(wish({1}), snapshot(++generation));
+    runFor(io_, std::chrono::milliseconds(100));
+  }
+  EXPECT_TRUE(pruned());
+}
+
 TEST_F(Publishing, ADataPlaneThatHangsHoldsUpPruningForASecondOnly) {
   publisher_.publish(wish({1}), snapshot(1));
   const auto begin = std::chrono::steady_clock::now();
@@ -85,6 +121,20 @@ TEST_F(Publishing, NothingOldGoesWhileChangesFollowEachOther) {
   confirmed_ = Generation(3);
   publisher_.progressed();
   EXPECT_EQ(kernel_.kernel(), wish({3}));
+}
+
+TEST_F(Publishing, WhatConcernsDataPlanesAloneLeavesTheKernelAlone) {
+  publisher_.publish(wish({1}), snapshot(1));
+  const std::size_t calls = kernel_.calls().size();
+  notes_.clear();
+  publisher_.publish(snapshot(2));
+  publisher_.publish({});
+  EXPECT_THAT(notes_, testing::ElementsAre("snapshots"));
+  EXPECT_EQ(kernel_.calls().size(), calls);
+  EXPECT_EQ(publisher_.generation(), Generation(2));
+  confirmed_ = Generation(2);
+  publisher_.progressed();  // what the first one left to prune is still pruned
+  EXPECT_EQ(kernel_.calls().size(), calls + 1);
 }
 
 TEST_F(Publishing, TheSameWishDoesNotTouchTheKernel) {
@@ -110,6 +160,31 @@ TEST_F(Publishing, ARefusalOfTheKernelIsCountedAndDoesNotHoldBackSnapshots) {
   publisher_.publish(wish({1}), snapshot(1));
   EXPECT_THAT(notes_, testing::ElementsAre("kernel adds to 1", "snapshots"));
   EXPECT_EQ(publisher_.counters().kernelErrors, 1u);
+}
+
+TEST_F(Publishing, ARefusalThatLastsIsLoggedWhenItBeginsAndWhenItEnds) {
+  publisher_.publish(wish({1}), snapshot(1));
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 5; ++i) {
+    kernel_.failNext("first reason");
+    publisher_.reconcile();
+    kernel_.failNext("second reason");
+    publisher_.reconcile();
+  }
+  EXPECT_THAT(publisher_.kernelWarnings(), testing::ElementsAre("second reason"));
+  publisher_.reconcile();
+  publisher_.reconcile();
+  const std::string log = testing::internal::GetCapturedStderr();
+  const auto count = [&log](std::string_view text) {
+    std::size_t found = 0;
+    for (std::size_t at = log.find(text); at != log.npos; at = log.find(text, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("first reason"), 1u) << log;
+  EXPECT_EQ(count("second reason"), 1u) << log;
+  EXPECT_EQ(count("again"), 1u + 2u) << log;  // "trying again" twice
+  EXPECT_EQ(publisher_.counters().kernelErrors, 10u);
+  EXPECT_THAT(publisher_.kernelWarnings(), testing::IsEmpty());
 }
 
 TEST_F(Publishing, ReconciliationsAndRepairsAreCounted) {

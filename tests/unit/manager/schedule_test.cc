@@ -26,6 +26,19 @@ TEST(Schedule, H2_ProbesAreSpreadOverTheInterval) {
   }
 }
 
+TEST(Schedule, H12_AFewStartAtATimeAndNeverManyOfThem) {
+  std::array<int, 50> turns{};
+  for (int i = 0; i < 1000; ++i) {
+    const auto phase = phaseOf("group/10.0.0." + std::to_string(i), seconds(1));
+    ASSERT_EQ(phase % kTurnOfStarts, Clock::duration(0));
+    ++turns[static_cast<std::size_t>(phase / kTurnOfStarts)];
+  }
+  for (const int count : turns) {
+    EXPECT_GT(count, 0);
+    EXPECT_LT(count, 50);
+  }
+}
+
 TEST(Schedule, H2_IntervalsGoFromStartToStart) {
   Time start = firstStart(Time(seconds(1000)), "a", seconds(5));
   for (int round = 0; round < 100; ++round) {

@@ -138,6 +138,24 @@ TEST_F(Serving, ADataPlaneThatGoesIsNotWaitedFor) {
   EXPECT_EQ(progress, 1);
 }
 
+// A program that runs for long and has just connected, to a manager that is new.
+TEST_F(Serving, AProgramIsUpSinceItsProcessStarted) {
+  DataPlane plane(path_), older(path_);
+  plane.send(FrameType::hello, R"({"program":"a","pid":7,"version":"1","uptimeSec":86400})");
+  older.send(FrameType::hello, R"({"program":"b","pid":8,"version":"0"})");
+  runUntil(io_, [&] {
+    const auto views = server_.dataPlanes();
+    return views.size() == 2 && !views[0].program.empty() && !views[1].program.empty();
+  });
+  for (const DataPlaneView& view : server_.dataPlanes()) {
+    EXPECT_LT(view.connectedFor, std::chrono::seconds(3600));
+    if (view.program == "a")
+      EXPECT_GE(view.upFor, std::chrono::seconds(86400));
+    else
+      EXPECT_EQ(view.upFor, std::nullopt);
+  }
+}
+
 TEST_F(Serving, RequestsAreAnsweredOrRefusedOrTimeOut) {
   std::vector<DataPlaneReply> replies;
   const auto note = [&](DataPlaneReply reply) { replies.push_back(std::move(reply)); };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "proxy/handover.h"
 
+#include <csignal>
 #include <thread>
 
+#include "proxy/proxy.h"
 #include "support/temporary_directory.h"
 #include "unit/proxy/proxy_fixture.h"
 
@@ -40,6 +42,31 @@ TEST(Handover, X5_5_AllListeningSocketsGoToTheSuccessor) {
   EXPECT_EQ((*taken)->at(fronts[0]).size(), 1u);
   EXPECT_EQ((*taken)->at(fronts[2]).size(), 200u);
   for (const auto& front : fronts) Stream::to(front);  // nobody is refused
+}
+
+// A proxy that was started while the manager is away has nothing but what it inherited.
+TEST(Handover, X5_5_WhoHasNotHeardTheManagerGivesOnWhatItInherited) {
+  const weir::test::TemporaryDirectory directory;
+  DaemonOptions options;
+  options.runDir = directory.path();
+  auto signals = Signals::block({SIGUSR1});
+  auto lock = InstanceLock::acquire(options.runDir, "weir-proxy");
+  auto server = HandoverServer::listen(options.runDir);
+  ASSERT_TRUE(signals.ok() && lock.ok() && server.ok());
+  ListeningSockets inherited;
+  auto socket = listenAt({kLoopback, 0});
+  const SocketAddress front = localAddress(*socket);
+  inherited[front].push_back(std::make_shared<const Fd>(std::move(*socket)));
+  inherited[front].push_back(std::make_shared<const Fd>(std::move(*listenAt(front))));
+  Proxy proxy(options, std::move(*signals), std::move(*lock), std::move(*server),
+              std::move(inherited));
+  std::thread control([&] { EXPECT_TRUE(proxy.run().ok()); });
+  const auto taken = takeOver(options.runDir);
+  ::kill(::getpid(), SIGUSR1);  // it stays for a while after a hand-over, unless told
+  control.join();
+  ASSERT_TRUE(taken.ok() && taken->has_value());
+  ASSERT_TRUE((*taken)->contains(front)) << "the socket is lost, and clients are refused";
+  EXPECT_EQ((*taken)->at(front).size(), 2u);
 }
 
 TEST(Handover, NobodyRuns) {

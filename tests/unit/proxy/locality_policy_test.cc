@@ -173,6 +173,37 @@ TEST(LocalityPolicy, X4_WeightsThatAreAllZeroAreEqual) {
   EXPECT_EQ(least(counts), 10);
 }
 
+// Every one of many clients goes to the member that it named, whatever is full elsewhere; of
+// members at one address the one at its port, else the first of the service.
+TEST(LocalityPolicy, X4_OriginalDestinationKeepsItsPromiseForEveryClient) {
+  auto service = serviceOf({groupOf(0, 50, 10), groupOf(1, 50, 10, "zc", "r2")},
+                           LocalityPolicy::originalDestination);
+  ProxyEndpoint second = member(1, 7);
+  second.port = 81;
+  second.endpoint = second.ipv4->toString() + ":81";
+  service.groups[1].endpoints.push_back(second);
+  Balanced balanced(service);
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    ProxyConnection wanted = client(i);
+    const ProxyEndpoint& named = service.groups[i % 2].endpoints[i / 2 % 50];
+    wanted.server = {*named.ipv4, 80};
+    EXPECT_EQ(balanced.open(wanted), named.endpoint);
+  }
+  ProxyConnection wanted = client(1);
+  wanted.server = {*second.ipv4, 81};
+  EXPECT_EQ(balanced.pick(wanted).endpoint->endpoint, second.endpoint);
+  wanted.server.port = 99;
+  EXPECT_EQ(balanced.pick(wanted).endpoint->endpoint, member(1, 7).endpoint);
+  balanced.change([](auto& changed) { changed.locality = LocalityPolicy::roundRobin; });
+  EXPECT_EQ(balanced.pick(wanted).group->name, "g0");
+  balanced.change([](auto& changed) { changed.locality = LocalityPolicy::originalDestination; });
+  EXPECT_EQ(balanced.pick(wanted).endpoint->endpoint, member(1, 7).endpoint);
+  balanced.change([](auto& changed) {
+    changed.groups[1].endpoints.erase(changed.groups[1].endpoints.begin() + 7);
+  });
+  EXPECT_EQ(balanced.pick(wanted).endpoint->endpoint, second.endpoint);
+}
+
 TEST(LocalityPolicy, X4_OriginalDestinationGoesWhereTheClientWent) {
   Balanced balanced(serviceOf({groupOf(0, 3, 1), groupOf(1, 3, kPlenty, "zc", "r2")},
                               LocalityPolicy::originalDestination));
@@ -182,6 +213,27 @@ TEST(LocalityPolicy, X4_OriginalDestinationGoesWhereTheClientWent) {
   EXPECT_FALSE(balanced.pick(client(1)));  // no member has the virtual address
   balanced.change([](auto& service) { service.groups[1].endpoints[2].healthy = false; });
   EXPECT_FALSE(balanced.pick(wanted));
+}
+
+// A group that the policy gives nothing is closed to those too that name a member of it.
+TEST(LocalityPolicy, X4_OriginalDestinationIsOnlyFoundInGroupsThatTakePart) {
+  Balanced balanced(serviceOf({groupOf(0, 3, kPlenty), groupOf(1, 3, kPlenty, "zc", "r2")},
+                              LocalityPolicy::originalDestination));
+  ProxyConnection wanted = client(1);
+  wanted.server = {*member(1, 2).ipv4, 80};
+  balanced.change([](auto& service) { service.groups[1].capacity.capacityScaler = 0; });
+  EXPECT_EQ(balanced.pick(wanted).rule, "S3.3");
+  balanced.change([](auto& service) { service.groups[1].capacity.capacityScaler = 1; });
+  EXPECT_TRUE(balanced.pick(wanted));
+  balanced.change([](auto& service) { service.groups[1].drained = true; });
+  EXPECT_EQ(balanced.pick(wanted).rule, "S3.3");
+  balanced.change([](auto& service) {
+    service.groups[1].drained = false;
+    service.policy.isolation = Isolation::strict;
+  });
+  EXPECT_EQ(balanced.pick(wanted).rule, "S5");
+  wanted.server = {*member(0, 2).ipv4, 80};
+  EXPECT_EQ(balanced.pick(wanted).endpoint->endpoint, member(0, 2).endpoint);
 }
 
 }  // namespace

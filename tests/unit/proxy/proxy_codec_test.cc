@@ -127,6 +127,8 @@ TEST(ProxyCodec, InconsistentNodesAreRefused) {
   EXPECT_FALSE(good([](auto& n) { n.targetProxies[1].name = "tls"; }));
   EXPECT_FALSE(good([](auto& n) { n.settings.threads = 257; }));
   EXPECT_FALSE(good([](auto& n) { n.settings.clientHelloTimeout = std::chrono::seconds(0); }));
+  EXPECT_FALSE(good([](auto& n) { n.settings.keepaliveProbes = 0; }));
+  EXPECT_FALSE(good([](auto& n) { n.settings.dnsMinTtl = std::chrono::seconds(3601); }));
   EXPECT_FALSE(good([](auto& n) { n.tlsRoutes[0].rules[0].destinations[0].weight = 1001; }));
   EXPECT_FALSE(good([](auto& n) { n.tlsRoutes[0].rules[0].destinations[0].weight = 0; }));
   EXPECT_FALSE(good([](auto& n) { n.tlsRoutes[0].rules[0].destinations.clear(); }));

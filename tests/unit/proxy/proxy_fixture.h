@@ -151,17 +151,33 @@ class ProxyTest : public testing::Test {
     front_ = localAddress(*socket_);
     snapshot_.fronts.push_back({"rule", front_.address, front_.port, "front"});
     publish();
-    auto started = ProxyThread::start(0, published_, directory_);
+    auto started = ProxyThread::start(0, published_, directory_, admission_);
     ASSERT_TRUE(started.ok());
     thread_ = std::move(*started);
     thread_->listen(front_, socket_);
   }
-  void publish() {
+  void startShop(const Server& server, std::chrono::seconds idleTimeout) {
+    service("shop", {server.address()}, [&](auto& shop) { shop.idleTimeout = idleTimeout; });
+    start();
+  }
+  // Clients announce themselves with a PROXY header, and `server` gets one of version 1. Returns
+  // what a client is to announce.
+  ProxyHeader::Ends startBetweenProxies(const Server& server) {
+    snapshot_.targetProxies[0].proxyHeader = TargetTcpProxy::ProxyHeader::proxyV1;
+    snapshot_.targetProxies[0].acceptProxyFrom = {*Prefix::parse("127.0.0.0/8")};
+    service("shop", {server.address()});
+    start();
+    return {{*Address::parse("198.51.100.7"), 1234}, {kLoopback, 1}};
+  }
+  std::shared_ptr<const ProxyWorld> world() const {
     auto world = std::make_shared<const ProxyWorld>();
     for (const auto& [name, service] : services_) world = world->after(service);
-    world = world->after(snapshot_);
-    directory_.update(world, bootTime());
-    published_.publish(world);
+    return world->after(snapshot_);
+  }
+  void publish() {
+    const auto made = world();
+    directory_.update(made, bootTime());
+    published_.publish(made);
   }
 
   Stream client() { return Stream::to(front_); }
@@ -184,6 +200,7 @@ class ProxyTest : public testing::Test {
   std::map<std::string, ProxyServiceSnapshot> services_;
   Published<ProxyWorld> published_;
   BackendsDirectory directory_;
+  Admission admission_;
   std::shared_ptr<const Fd> socket_;
   SocketAddress front_;
   std::unique_ptr<ProxyThread> thread_;

@@ -130,6 +130,19 @@ TEST_F(Plane, H1_WithoutAHealthCheckAllCountAsHealthy) {
   EXPECT_FALSE(checked.apply(configured(), atMs(0)).services[0].groups[0].endpoints[0].healthy);
 }
 
+TEST_F(Plane, X3_1_NamesAreNotProbedAndCountAsHealthy) {
+  Configuration configuration = configured();
+  Endpoint name;
+  name.fqdn = "a.example.com";
+  name.port = 443;
+  configuration.groups[0].endpoints = {name};
+  ProxyPlane plane;
+  const ProxyChanges changes = plane.apply(configuration, Time{});
+  ASSERT_EQ(changes.services.size(), 1u);
+  EXPECT_TRUE(changes.services[0].groups[0].endpoints[0].healthy);
+  EXPECT_FALSE(changes.services[0].groups[1].endpoints[0].healthy);
+}
+
 TEST_F(Plane, S4_DrainsAndComesBackAfterSixtySecondsOfHealth) {
   ProxyChanges changes = set(2, Health::unhealthy, 0, 4, 1000);
   EXPECT_TRUE(changes.services[0].groups[2].drained);
@@ -167,6 +180,52 @@ TEST_F(Plane, S6_TurningDrainOffRestoresTheCapacity) {
   configuration.lbPolicies[0].autoCapacityDrain = false;
   EXPECT_FALSE(plane_.apply(configuration, atMs(2000)).services[0].groups[2].drained);
   EXPECT_FALSE(plane_.apply(configuration, atMs(3000)).services.size());
+}
+
+TEST_F(Plane, S4_4_OffByDefaultUnhealthyGroupsTakePartAsTheirHealthSays) {
+  Configuration configuration = configured(10);
+  configuration.lbPolicies[0] = {};
+  configuration.lbPolicies[0].name = "p";
+  plane_.apply(configuration, atMs(0));
+  set(2, Health::unhealthy, 1, 10, 1000);
+  EXPECT_FALSE(group(2).drainedSince);
+  EXPECT_TRUE(group(2).serves);
+  EXPECT_DOUBLE_EQ(group(2).usable, 100 * 10 / 70.0);
+}
+
+TEST_F(Plane, S3_5_AServiceWithoutAPolicyUsesTheDefaults) {
+  Configuration configuration = configured();
+  configuration.services[0].proxy.lbPolicy.clear();
+  const ServiceLbPolicy told = plane_.apply(configuration, atMs(1)).services[0].policy;
+  EXPECT_EQ(told, ServiceLbPolicy());
+  EXPECT_EQ(told.algorithm, LbAlgorithm::waterfallByRegion);
+  EXPECT_FALSE(told.autoCapacityDrain);
+  EXPECT_EQ(told.failoverHealthThreshold, 70u);
+  EXPECT_EQ(told.isolation, Isolation::unspecified);
+}
+
+TEST_F(Plane, S4_1_AReloadThatLeavesTooFewGroupsEndsADrain) {
+  set(2, Health::unhealthy, 0, 4, 1000);
+  EXPECT_TRUE(group(2).drainedSince);
+  Configuration configuration = configured();
+  configuration.services[0].backends.erase(configuration.services[0].backends.begin());
+  EXPECT_FALSE(plane_.apply(configuration, atMs(2000)).services[0].groups[1].drained);
+  EXPECT_TRUE(plane_.apply(configured(), atMs(3000)).services[0].groups[2].drained);
+  EXPECT_EQ(group(2).drainedSince, atMs(3000));
+}
+
+TEST_F(Plane, S4_2_GroupsThatAreEmptyPerEndpointOrScaledToNothingAreNotDrained) {
+  Configuration configuration = configured();
+  configuration.groups[0].endpoints.clear();
+  configuration.services[0].backends[0].capacity = {};
+  configuration.services[0].backends[0].capacity.maxConnectionsPerEndpoint = 10;
+  plane_.apply(configuration, atMs(1));
+  set(2, Health::unhealthy, 0, 4, 1000);
+  EXPECT_FALSE(group(0).drainedSince);
+  EXPECT_TRUE(group(2).drainedSince);
+  configuration.services[0].backends[2].capacity.capacityScaler = 0;
+  plane_.apply(configuration, atMs(2000));
+  EXPECT_FALSE(group(2).drainedSince);
 }
 
 TEST_F(Plane, X5_4_AMemberThatIsRemovedDrains) {
@@ -267,6 +326,15 @@ TEST_F(Plane, S1_MeasuredDistancesOrderZonesUnlessConfigured) {
   EXPECT_EQ(changes.node->zones[1].name, "zc");
   EXPECT_TRUE(group(2).distanceConfigured);
   EXPECT_DOUBLE_EQ(group(2).distance, 0.1);
+}
+
+TEST_F(Plane, S1_ADistanceIsTheMedianOfAZonesEndpoints) {
+  std::vector<ProxyPlane::RoundTripUpdate> updates;
+  for (const auto& [number, microseconds] : {std::pair(0u, 300), {1u, 90'000}, {2u, 100}})
+    updates.push_back(
+        {{"g1", endpointAt(1, number).identity()}, std::chrono::microseconds(microseconds)});
+  plane_.setRoundTrips(updates, atMs(1));
+  EXPECT_DOUBLE_EQ(group(1).distance, 0.3);
 }
 
 TEST_F(Plane, AServiceThatIsGoneIsToldSo) {

@@ -51,6 +51,25 @@ TEST(ServiceBalancer, X3_3_EveryTryGoesToAnotherMemberThenToAnotherGroup) {
   }
 }
 
+TEST(ServiceBalancer, APreviewIsWhatComesAndChangesNothing) {
+  for (const auto policy :
+       {LocalityPolicy::roundRobin, LocalityPolicy::leastRequest, LocalityPolicy::random,
+        LocalityPolicy::ringHash, LocalityPolicy::maglev, LocalityPolicy::weightedRoundRobin})
+    for (const auto affinity : {SessionAffinity::none, SessionAffinity::clientIp}) {
+      Balanced balanced(serviceOf({groupOf(0, 9, 100)}, policy, affinity));
+      for (std::uint32_t i = 0; i < 20; ++i) {
+        const ProxyConnection from = client(i, 77);
+        const BackendPick would = balanced.balancer.preview({from, balanced.now});
+        ASSERT_TRUE(would);
+        EXPECT_EQ(balanced.balancer.preview({from, balanced.now}).slot, would.slot);
+        EXPECT_EQ(would.rule, "S3");  // a preview is not remembered as the client's last backend
+        EXPECT_EQ(balanced.balancer.nameOf(would.slot),
+                  std::pair(would.group->name, would.endpoint->endpoint));
+        EXPECT_EQ(balanced.open(from), would.endpoint->endpoint);
+      }
+    }
+}
+
 TEST(ServiceBalancer, X4_1_AClientStaysWhileOthersAreSentOn) {
   Balanced balanced(serviceOf({groupOf(0, 4, 6), groupOf(1, 4, 100, "zb")}, LocalityPolicy::maglev,
                               SessionAffinity::clientIp));
@@ -150,6 +169,64 @@ TEST(ServiceBalancer, X4_2_ARateForgetsAfterASecond) {
   balanced.now += std::chrono::milliseconds(1);
   EXPECT_EQ(groupOfNext(), "g0");
   EXPECT_DOUBLE_EQ(balanced.balancer.loads(balanced.now)[0].load, 1);
+}
+
+ProxyGroup byRate(unsigned number, std::uint32_t rate, std::string zone) {
+  ProxyGroup group = groupOf(number, 2, 1, std::move(zone));
+  group.capacity = {};
+  group.capacity.mode = BalancingMode::rate;
+  group.capacity.maxRate = rate;
+  return group;
+}
+
+// Whatever else a reload changes, what began in the last second counts after it, until it is a
+// second old.
+TEST(ServiceBalancer, X4_2_ARateOutlivesReloads) {
+  const std::vector<void (*)(ProxyServiceSnapshot&)> reloads{
+      [](auto&) {},
+      [](auto& s) { s.maxConnections = 1000; },
+      [](auto& s) { s.policy.algorithm = LbAlgorithm::sprayToRegion; },
+      [](auto& s) { s.locality = LocalityPolicy::random; },
+      [](auto& s) { s.groups.insert(s.groups.begin(), groupOf(7, 1, 5, "zc", "r2")); },
+      [](auto& s) { std::swap(s.groups[0], s.groups[1]); },
+      [](auto& s) { s.groups[0].endpoints.push_back(member(0, 9)); },
+      [](auto& s) { s.groups[0].endpoints.erase(s.groups[0].endpoints.begin()); },
+      [](auto& s) { s.groups[0].endpoints[1].healthy = false; },
+      [](auto& s) { s.groups[0].capacity.maxRate = 3; }};
+  for (std::size_t i = 0; i < reloads.size(); ++i) {
+    Balanced balanced(serviceOf({byRate(0, 3, "za"), byRate(1, 50, "zb")}));
+    for (std::uint32_t c = 0; c < 3; ++c) balanced.open(client(c));
+    const auto rate = [&] {
+      for (const auto& load : balanced.balancer.loads(balanced.now))
+        if (load.group == "g0") return load.load;
+      return -1.0;
+    };
+    balanced.now += std::chrono::milliseconds(400);
+    balanced.change(reloads[i]);
+    EXPECT_EQ(rate(), 3) << i;
+    EXPECT_EQ(balanced.pick(client(9)).group->name, "g1") << i;
+    balanced.now += std::chrono::milliseconds(599);
+    balanced.change(reloads[0]);
+    EXPECT_EQ(rate(), 3) << i;
+    balanced.now += std::chrono::milliseconds(1);
+    EXPECT_EQ(rate(), 0) << i;
+    EXPECT_EQ(balanced.pick(client(9)).group->name, "g0") << i;
+  }
+}
+
+// What its connections were before says nothing about a rate; within the window it is right.
+TEST(ServiceBalancer, X4_2_AGroupThatBeginsToCountByRateIsRightWithinASecond) {
+  Balanced balanced(serviceOf({groupOf(0, 2, 100), groupOf(1, 2, 100, "zb")}));
+  for (std::uint32_t c = 0; c < 20; ++c) balanced.open(client(c));
+  balanced.change([](auto& s) { s.groups[0] = byRate(0, 3, "za"); });
+  EXPECT_EQ(balanced.balancer.loads(balanced.now)[0].connections, 20u);
+  for (int tenth = 0; tenth < 30; ++tenth) {
+    balanced.open(client(100));
+    balanced.now += std::chrono::milliseconds(100);
+    EXPECT_LE(balanced.balancer.loads(balanced.now)[0].load, 3);
+  }
+  balanced.change([](auto& s) { s.groups[0] = groupOf(0, 2, 100); });
+  EXPECT_GE(balanced.balancer.loads(balanced.now)[0].load, 20);
 }
 
 ProxyGroup byUtilization(unsigned number, unsigned members, std::string zone) {
@@ -279,6 +356,87 @@ TEST(ServiceBalancer, X5_4_AMemberThatLeftItsGroupHasDrainedAGroupThatLeftHasNot
   for (const ProxySlot slot : balanced.opened) balanced.balancer.closed(slot, balanced.now);
   EXPECT_EQ(balanced.balancer.openConnections(), 0u);
   EXPECT_EQ(balanced.balancer.openConnections(balanced.opened[0]), 0u);
+}
+
+TEST(ServiceBalancer, S6_AChangeElsewhereLeavesTheTurnsOfAGroupAlone) {
+  for (const auto policy : {LocalityPolicy::roundRobin, LocalityPolicy::weightedRoundRobin}) {
+    Balanced balanced(serviceOf({groupOf(0, 4, 1000), groupOf(1, 4, 1000, "zb")}, policy));
+    std::set<std::string> names;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      names.insert(balanced.open(client(i)));
+      balanced.change([&](auto& s) {
+        s.groups[1].endpoints[i].healthy = false;
+        std::swap(s.groups[0], s.groups[1]);
+        std::swap(s.groups[0], s.groups[1]);
+      });
+    }
+    EXPECT_EQ(names.size(), 4u);
+  }
+}
+
+TEST(ServiceBalancer, S6_AChangeOfPolicyOrHealthMovesOnlyNewConnections) {
+  Balanced balanced(serviceOf({groupOf(0, 2, 4), groupOf(1, 2, 4, "zc", "r2")}));
+  for (std::uint32_t i = 0; i < 3; ++i) balanced.open(client(i));
+  const std::vector<void (*)(ProxyServiceSnapshot&)> changes{
+      [](auto& s) { s.policy.algorithm = LbAlgorithm::sprayToWorld; },
+      [](auto& s) { s.groups[1].capacity.preference = Preference::preferred; },
+      [](auto& s) { s.groups[0].drained = true; },
+      [](auto& s) { s.groups[0].capacity.capacityScaler = 0; },
+      [](auto& s) {
+        for (ProxyEndpoint& endpoint : s.groups[0].endpoints) endpoint.healthy = false;
+      }};
+  for (const auto change : changes) {
+    balanced.change(change);
+    EXPECT_TRUE(balanced.balancer.expired(balanced.now).empty());
+    EXPECT_EQ(balanced.balancer.loads(balanced.now)[0].connections, 3u);
+    EXPECT_EQ(balanced.pick(client(9)).group->name, "g1");
+  }
+}
+
+TEST(ServiceBalancer, S2_UnhealthyMembersNeverGetConnections) {
+  for (const auto policy :
+       {LocalityPolicy::roundRobin, LocalityPolicy::leastRequest, LocalityPolicy::random,
+        LocalityPolicy::ringHash, LocalityPolicy::maglev, LocalityPolicy::weightedRoundRobin}) {
+    auto service = serviceOf({groupOf(0, 10, 10)}, policy);
+    for (unsigned i = 0; i < 9; ++i) service.groups[0].endpoints[i].healthy = false;
+    Balanced balanced(service);
+    for (std::uint32_t i = 0; i < 50; ++i)
+      EXPECT_EQ(balanced.open(client(i)), member(0, 9).endpoint);  // overfilled, and still
+  }
+}
+
+// Every way to a backend asks whether its group serves.
+TEST(ServiceBalancer, S5_NoWayLeadsIntoAGroupThatDoesNotServe) {
+  const std::vector<std::pair<void (*)(ProxyServiceSnapshot&), std::string_view>> closings{
+      {[](auto& s) { s.policy.isolation = Isolation::strict; }, "S5"},
+      {[](auto& s) { s.groups[0].drained = true; }, "S3.3"},
+      {[](auto& s) { s.groups[0].capacity.capacityScaler = 0; }, "S3.3"}};
+  for (const auto locality :
+       {LocalityPolicy::roundRobin, LocalityPolicy::maglev, LocalityPolicy::originalDestination})
+    for (const auto affinity : {SessionAffinity::none, SessionAffinity::clientIp})
+      for (const auto& [close, rule] : closings) {
+        Balanced balanced(serviceOf({groupOf(0, 3, 100, "zc", "r2")}, locality, affinity));
+        ProxyConnection from = client(1);
+        if (locality == LocalityPolicy::originalDestination) from.server = {*member(0, 1).ipv4, 80};
+        EXPECT_NE(balanced.open(from), close_detail::kFailedToPickBackend);
+        balanced.change(close);
+        const BackendPick pick = balanced.pick(from);
+        EXPECT_FALSE(pick);
+        EXPECT_EQ(pick.rule, rule);
+        EXPECT_EQ(pick.reason, CloseReason::destinationUnavailable);
+      }
+}
+
+TEST(ServiceBalancer, S6_GroupsThatChangePlacesKeepTheirLoads) {
+  Balanced balanced(serviceOf({groupOf(0, 2, 4), groupOf(1, 2, 4, "zb")}));
+  for (std::uint32_t i = 0; i < 6; ++i) balanced.open(client(i));
+  balanced.change([](auto& s) { std::swap(s.groups[0], s.groups[1]); });
+  const auto loads = balanced.balancer.loads(balanced.now);
+  EXPECT_EQ(loads[0].group, "g1");
+  EXPECT_EQ(loads[0].connections, 2u);
+  EXPECT_EQ(loads[1].connections, 4u);
+  for (const ProxySlot slot : balanced.opened) balanced.balancer.closed(slot, balanced.now);
+  for (const auto& load : balanced.balancer.loads(balanced.now)) EXPECT_EQ(load.connections, 0u);
 }
 
 TEST(ServiceBalancer, X5_5_LoadsOutliveASnapshotAndAReturn) {

@@ -57,6 +57,31 @@ TEST_P(TrackingTableTest, P6_1_IdleForTheTimeoutIsAMissToTheMillisecond) {
   EXPECT_FALSE(peek(1, Time(601s)));
 }
 
+TEST_P(TrackingTableTest, P6_1_UseThatSomebodyElseHasSeenMovesTheTimeout) {
+  insert(1, Time(100s));
+  EXPECT_TRUE(table.touch(key(1), Time(500s), true));
+  EXPECT_TRUE(peek(1, Time(1100s - 1ms)));
+  EXPECT_FALSE(peek(1, Time(1100s)));
+  EXPECT_FALSE(table.touch(key(2), Time(500s), true));
+}
+
+TEST_P(TrackingTableTest, P6_1_OldNewsOfUseChangesNothing) {
+  insert(1, Time(500s));
+  EXPECT_TRUE(table.touch(key(1), Time(100s), true));
+  EXPECT_EQ(peek(1, Time(600s))->lastUsed, Time(500s));
+}
+
+TEST_P(TrackingTableTest, UseThatSomebodyElseHasSeenEndsTheStateOfOnlySyns) {
+  insert(1, Time(1s), false);
+  table.touch(key(1), Time(2s), false);
+  EXPECT_TRUE(peek(1, Time(3s))->onlySynSeen);
+  table.touch(key(1), Time(2s), true);
+  EXPECT_FALSE(peek(1, Time(3s))->onlySynSeen);
+  // It has left the wheel of those that give way first.
+  for (std::uint32_t i = 2; i < 20; ++i) insert(i, Time(10s), false);
+  EXPECT_TRUE(peek(1, Time(11s)));
+}
+
 TEST_P(TrackingTableTest, P6_1_UseMovesTheTimeout) {
   insert(1, Time(1s));
   EXPECT_TRUE(table.lookup(key(1), Use{Time(600s), 600s}));
