@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// weir_bench_feeder RUN_DIR QUEUE VIP BACKEND...
+// weir_bench_feeder RUN_DIR QUEUE ENTRIES VIP BACKEND...
 // Plays the manager for one service: lays the kernel's rules and routes, serves snapshots.sock to
 // one engine after the other, and takes everything away on SIGTERM. Prints "ready MARK..." when
-// the rules are in place.
+// the rules are in place. ENTRIES is the tracking table's room for the family of VIP; the other
+// family has the least there is.
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -22,9 +23,12 @@
 
 namespace {
 
+constexpr std::uint64_t kFewestEntries = 1024;
+
 struct Scene {
   std::string socketPath;
   std::uint16_t queue = 0;
+  std::uint64_t entries = 0;
   weir::Address virtualAddress;
   std::vector<weir::Address> backends;
 
@@ -37,7 +41,7 @@ weir::manager::KernelWish wishOf(const Scene& scene) {
   weir::manager::KernelWish wish;
   for (std::size_t i = 0; i < scene.backends.size(); ++i)
     wish.backends.push_back({scene.mark(i), scene.backends[i], std::nullopt});
-  wish.divert.emplace_back(scene.virtualAddress, 32);
+  wish.divert.emplace_back(scene.virtualAddress, scene.virtualAddress.isIpv4() ? 32 : 128);
   wish.queueBase = scene.queue;
   return wish;
 }
@@ -45,6 +49,8 @@ weir::manager::KernelWish wishOf(const Scene& scene) {
 std::vector<weir::SnapshotMessage> snapshotsOf(const Scene& scene) {
   weir::NodeSnapshot node;
   node.queueBase = scene.queue;
+  node.ipv4Entries = scene.virtualAddress.isIpv4() ? scene.entries : kFewestEntries;
+  node.ipv6Entries = scene.virtualAddress.isIpv4() ? kFewestEntries : scene.entries;
   weir::ServiceSnapshot service;
   service.id = weir::ServiceId(1);
   service.name = "bench";
@@ -105,14 +111,16 @@ void serve(const Scene& scene, const weir::Fd& listener, weir::Signals& signals)
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 5) return std::fprintf(stderr, "usage: %s RUN_DIR QUEUE VIP BACKEND...\n", argv[0]), 2;
+  if (argc < 6)
+    return std::fprintf(stderr, "usage: %s RUN_DIR QUEUE ENTRIES VIP BACKEND...\n", argv[0]), 2;
   Scene scene;
   scene.socketPath = std::string(argv[1]) + "/snapshots.sock";
   scene.queue = static_cast<std::uint16_t>(std::strtoul(argv[2], nullptr, 10));
-  for (int i = 3; i < argc; ++i) {
+  scene.entries = std::strtoul(argv[3], nullptr, 10);
+  for (int i = 4; i < argc; ++i) {
     const auto address = weir::Address::parse(argv[i]);
     if (!address) return std::fprintf(stderr, "not an address: %s\n", argv[i]), 2;
-    if (i == 3)
+    if (i == 4)
       scene.virtualAddress = *address;
     else
       scene.backends.push_back(*address);

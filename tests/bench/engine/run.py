@@ -2,18 +2,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """CPU per forwarded packet of weir-engine, of a plain queue loop and of a batched one.
 
+The engine is measured twice: with all flows known, as the loops are compared, and with every packet
+a new connection.
+
   client ns                 weir ns                          sink ns
   sender -- veth 10.71.1.0/24 -- [queue] consumer -- veth 10.71.2.0/24 -- backends 10.71.2.11..14
                                                               (packets to the virtual address end here)
 
-The consumer is the engine or a loop; rules, routes, marks, traffic and number of flows are the
-same. Its CPU time is what the scheduler charged to its threads (user and system); a verdict
-re-injects the packet in the context of the consumer, so routing and sending are in it. Packets are
-counted where they arrive. Consumers take turns, so that a disturbance hits all of them; medians
-are shown. Needs root; everything it makes is removed.
+The consumer is the engine or a loop; namespaces, rules, routes, marks, traffic and number of flows
+are the same, once for each consumer, so that all of them run all the time and are measured in
+turn, in slices of half a second: what disturbs the machine hits neighbours in time alike, and a
+round's ratio is that of its own slices. Medians are shown. A consumer's CPU time is what the
+scheduler charged to its threads (user and system); a verdict re-injects the packet in the context
+of the consumer, so routing and sending are in it. Packets are counted where they arrive. Needs
+root; everything it makes is removed.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -24,12 +30,22 @@ import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+
+from ending import remove_all_when_told_to_end  # noqa: E402  (the path must be there first)
+from rounds import ratio_quartiles  # noqa: E402  (the path must be there first)
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 VIP = "10.71.9.9"
 BACKENDS = [f"10.71.2.{n}" for n in (11, 12, 13, 14)]
 QUEUE = 8171
+ENTRIES = 1 << 20
 MAX_LOST = 0.01
 LOWEST_RATE = 20000
+# From addresses of their own, another network for each slice: there are so many.
+NEW_NETWORKS = [f"10.{n}.0.1" for n in range(81, 181)]
+NEW_FLOWS = 2 * 50000
 
 
 def ip(*words, ns=None):
@@ -43,8 +59,8 @@ def sysctl(ns, key, value):
 class Lab:
     """The three namespaces; removed on exit."""
 
-    def __init__(self):
-        tag = f"wbench{os.getpid()}"
+    def __init__(self, name=""):
+        tag = f"wbench{os.getpid()}{name}"
         self.client, self.weir, self.sink = f"{tag}-c", f"{tag}-w", f"{tag}-s"
         self.run_dir = tempfile.mkdtemp(prefix="weir-bench-")
 
@@ -72,7 +88,8 @@ class Lab:
         shutil.rmtree(self.run_dir, ignore_errors=True)
 
     def start(self, ns, *command, cpu=None, **options):
-        pin = ["taskset", "-c", str(cpu)] if cpu is not None else []
+        # With real-time priority other work on the machine hardly disturbs.
+        pin = ["chrt", "-f", "20"] + (["taskset", "-c", str(cpu)] if cpu is not None else [])
         return subprocess.Popen(["ip", "netns", "exec", ns, *pin, *command], text=True, **options)
 
     def received(self):
@@ -82,6 +99,11 @@ class Lab:
     def queue_is_bound(self):
         with os.popen(f"ip netns exec {self.weir} cat /proc/net/netfilter/nfnetlink_queue") as out:
             return any(line.split()[0] == str(QUEUE) and line.split()[3] == "2" for line in out)
+
+
+def flow_count(flows):
+    addresses, _, ports = flows.rpartition("x")
+    return int(addresses or 1) * int(ports)
 
 
 def stop(process):
@@ -105,26 +127,48 @@ def softirq_seconds():
         return int(file.readline().split()[7]) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(lab, build, command, args, cpus):
-    consumer = lab.start(lab.weir, *command, cpu=cpus[1], stdout=subprocess.DEVNULL)
-    try:
+class Consumer:
+    """One of those that are compared, in namespaces of its own, with the feeder's rules; ended on exit."""
+
+    def __init__(self, stack, name, program, build, args, cpus):
+        self.name, self.build, self.args, self.cpus, self.slices = name, build, args, cpus, 0
+        self.lab = stack.enter_context(Lab(name[:1]))
+        # Room for all: a full table decides otherwise.
+        entries = ENTRIES + (NEW_FLOWS * args.rounds if name == "new" else 0)
+        feeder = self.lab.start(self.lab.weir, f"{build}/bin/weir_bench_feeder", self.lab.run_dir, str(QUEUE), str(entries), VIP,
+                                *BACKENDS, stdout=subprocess.PIPE)
+        stack.callback(stop, feeder)
+        ready = feeder.stdout.readline().split()
+        if ready[:1] != ["ready"]:
+            raise SystemExit("the feeder did not start")
+        words = (["--run-dir", self.lab.run_dir, "--log-level", "warning"] if program == "weir-engine" else [str(QUEUE), *ready[1:]])
+        self.process = self.lab.start(self.lab.weir, f"{build}/bin/{program}", *words, cpu=cpus[1], stdout=subprocess.DEVNULL)
+        stack.callback(stop, self.process)
         deadline = time.monotonic() + 10
-        while not lab.queue_is_bound():
-            if consumer.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit(f"{command[0]} did not bind its queue")
+        while not self.lab.queue_is_bound():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"{program} did not bind its queue")
             time.sleep(0.05)
 
-        def send(seconds):
-            return lab.start(lab.client, f"{build}/bin/weir_bench_sender", "10.71.1.2", VIP, str(args.flows),
-                             str(args.rate), str(seconds), cpu=cpus[0], stdout=subprocess.PIPE)
+    def send(self, seconds, source="10.71.1.2", flows=None):
+        sender = self.lab.start(self.lab.client, f"{self.build}/bin/weir_bench_sender", source, VIP, flows or self.args.flows,
+                                str(self.args.rate), str(seconds), cpu=self.cpus[0], stdout=subprocess.PIPE)
+        return int(sender.communicate()[0])
 
-        send(0.5).communicate()  # flows known, neighbours resolved
+    def warm_up(self):
+        """Neighbours resolved, and every flow known unless all shall be new."""
+        self.send(0.5 if self.name == "new" else flow_count(self.args.flows) / self.args.rate + 0.5)
         time.sleep(0.2)
-        before, got, soft, start = cpu_seconds(consumer.pid), lab.received(), softirq_seconds(), time.monotonic()
-        sent = int(send(args.seconds).communicate()[0])
+
+    def measure(self):
+        lab, pid = self.lab, self.process.pid
+        flows = (NEW_NETWORKS[self.slices], f"2x{NEW_FLOWS // 2}") if self.name == "new" else ()
+        self.slices += 1
+        before, got, soft, start = cpu_seconds(pid), lab.received(), softirq_seconds(), time.monotonic()
+        sent = self.send(self.args.seconds, *flows)
         elapsed = time.monotonic() - start
-        time.sleep(0.2)
-        after = cpu_seconds(consumer.pid)
+        time.sleep(0.1)
+        after = cpu_seconds(pid)
         forwarded = lab.received() - got
         return {
             "us_per_packet": (after[0] - before[0]) * 1e6 / forwarded,
@@ -133,13 +177,11 @@ def measure(lab, build, command, args, cpus):
             "offered_per_second": sent / elapsed,
             "lost": 1 - forwarded / sent,
         }
-    finally:
-        stop(consumer)
 
 
-def settle_rate(lab, build, command, args, cpus):
+def settle_rate(plain, args):
     """Lowers the rate until the slowest consumer keeps up: what it loses it would not pay for."""
-    while args.rate > LOWEST_RATE and measure(lab, build, command, args, cpus)["lost"] > MAX_LOST:
+    while args.rate > LOWEST_RATE and plain.measure()["lost"] > MAX_LOST:
         args.rate = int(args.rate * 0.75)
         print(f"the plain loop does not keep up; going on with {args.rate} packets/s", flush=True)
 
@@ -148,44 +190,43 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=f"{ROOT}/build", help="build directory")
     parser.add_argument("--out", help="where to write the results as JSON")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of traffic per measurement")
+    parser.add_argument("--rounds", type=int, default=20, help=f"at most {len(NEW_NETWORKS)}")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of traffic in a slice")
     parser.add_argument("--rate", type=int, default=100000, help="packets per second offered")
-    parser.add_argument("--flows", type=int, default=10000)
+    parser.add_argument("--flows", default="2x50000", help="source ports, or source addresses x source ports")
     args = parser.parse_args()
+    if not 1 <= args.rounds <= len(NEW_NETWORKS):
+        parser.error(f"--rounds is a number from 1 to {len(NEW_NETWORKS)}")
+    if args.rate * args.seconds > NEW_FLOWS:
+        parser.error(f"a slice of more than {NEW_FLOWS} packets has not only new flows")
+    remove_all_when_told_to_end()
     cpus = (0, 1) if os.cpu_count() > 1 else (None, None)
     build = os.path.abspath(args.build)
 
-    with Lab() as lab:
-        feeder = lab.start(lab.weir, f"{build}/bin/weir_bench_feeder", lab.run_dir, str(QUEUE), VIP, *BACKENDS,
-                           stdout=subprocess.PIPE)
-        try:
-            ready = feeder.stdout.readline().split()
-            if ready[:1] != ["ready"]:
-                raise SystemExit("the feeder did not start")
-            marks = ready[1:]
-            consumers = {
-                "plain": [f"{build}/bin/weir_bench_plain_loop", str(QUEUE), *marks],
-                "batched": [f"{build}/bin/weir_bench_batched_loop", str(QUEUE), *marks],
-                "engine": [f"{build}/bin/weir-engine", "--run-dir", lab.run_dir, "--log-level", "warning"],
-            }
-            settle_rate(lab, build, consumers["plain"], args, cpus)
-            runs = {name: [] for name in consumers}
-            for number in range(args.rounds):
-                for name, command in consumers.items():
-                    runs[name].append(measure(lab, build, command, args, cpus))
-                    print(f"round {number + 1} {name:8}", end="")
-                    print("".join(f"  {key} {value:.3f}" for key, value in runs[name][-1].items()), flush=True)
-        finally:
-            stop(feeder)
+    with contextlib.ExitStack() as stack:
+        programs = {"plain": "weir_bench_plain_loop", "batched": "weir_bench_batched_loop", "engine": "weir-engine", "new": "weir-engine"}
+        consumers = [Consumer(stack, name, program, build, args, cpus) for name, program in programs.items()]
+        for consumer in consumers:
+            consumer.warm_up()
+        settle_rate(consumers[0], args)
+        runs = {name: [] for name in programs}
+        for number in range(args.rounds):
+            for consumer in consumers if number % 2 == 0 else reversed(consumers):
+                runs[consumer.name].append(consumer.measure())
+            print(f"round {number + 1:2}  us per packet:", *(f"{name} {list_[-1]['us_per_packet']:.3f}" for name, list_ in runs.items()),
+                  flush=True)
 
     medians = {name: {key: statistics.median(run[key] for run in list_) for key in list_[0]}
                for name, list_ in runs.items()}
     cost = {name: values["us_per_packet"] for name, values in medians.items()}
+    costs = {name: [run["us_per_packet"] for run in list_] for name, list_ in runs.items()}
+    ratios = {other: [round(value, 3) for value in ratio_quartiles(costs["engine"], costs[other])] for other in ("plain", "batched")}
     result = {
         "cpu_us_per_packet": {name: round(value, 3) for name, value in cost.items()},
-        "engine_over_plain": round(cost["engine"] / cost["plain"], 3),
-        "engine_over_batched": round(cost["engine"] / cost["batched"], 3),
+        "engine_over_plain": ratios["plain"][1], "engine_over_plain_quartiles": ratios["plain"],
+        "engine_over_batched": ratios["batched"][1], "engine_over_batched_quartiles": ratios["batched"],
+        # What one core could open, were the engine alone on it.
+        "new_connections_per_core_second": round(1e6 / cost["new"]),
         "medians": medians, "runs": runs,
         "rate": args.rate, "flows": args.flows, "rounds": args.rounds, "seconds": args.seconds,
     }
@@ -194,8 +235,9 @@ def main():
             print(f"{name} lost {values['lost']:.1%} of the packets: its figure does not compare")
     for name, value in cost.items():
         print(f"{name:8} {value:.3f} us of CPU per packet")
-    print(f"engine / plain   {result['engine_over_plain']:.3f}")
-    print(f"engine / batched {result['engine_over_batched']:.3f}")
+    print(f"new connections per second and core {result['new_connections_per_core_second']}")
+    for other, (low, middle, high) in ratios.items():
+        print(f"engine / {other:8} {middle:.3f}  (quartiles of the rounds {low:.3f} and {high:.3f})")
     if args.out:
         with open(args.out, "w", encoding="ascii") as file:
             json.dump(result, file, indent=1)

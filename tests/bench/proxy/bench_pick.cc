@@ -4,6 +4,7 @@
 // groups, members of each. The cost must not grow with either by more than their logarithm.
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <deque>
 
 #include "support/proxy_service.h"
@@ -53,6 +54,23 @@ void updateOne(benchmark::State& state, LocalityPolicy policy) {
   }
 }
 
+// Of that, how long connections wait for it: what the proxy does under the balancer's lock.
+void holdUp(benchmark::State& state, LocalityPolicy policy) {
+  ProxyServiceSnapshot service = serviceFor(state, policy, SessionAffinity::none);
+  Balanced balanced(service);
+  const ZoneOrder order = zoneOrder();
+  for (auto _ : state) {
+    ProxyEndpoint& endpoint = service.groups[0].endpoints[0];
+    endpoint.healthy = !endpoint.healthy;
+    const auto prepared =
+        balanced.balancer.prepare(std::make_shared<const ProxyServiceSnapshot>(service), order);
+    const auto begin = std::chrono::steady_clock::now();
+    balanced.balancer.update(*prepared, balanced.now);
+    state.SetIterationTime(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+}
+
 #define WEIR_SIZES Args({1, 1})->Args({10, 10})->Args({100, 100})
 
 BENCHMARK_CAPTURE(pickOne, round_robin, LocalityPolicy::roundRobin, SessionAffinity::none)
@@ -68,6 +86,12 @@ BENCHMARK_CAPTURE(pickOne, weighted, LocalityPolicy::weightedRoundRobin, Session
     ->WEIR_SIZES;
 BENCHMARK_CAPTURE(updateOne, round_robin, LocalityPolicy::roundRobin)->WEIR_SIZES;
 BENCHMARK_CAPTURE(updateOne, maglev, LocalityPolicy::maglev)->WEIR_SIZES;
+BENCHMARK_CAPTURE(holdUp, round_robin, LocalityPolicy::roundRobin)
+    ->WEIR_SIZES->Args({1, 10'000})
+    ->UseManualTime();
+BENCHMARK_CAPTURE(holdUp, maglev, LocalityPolicy::maglev)
+    ->WEIR_SIZES->Args({1, 10'000})
+    ->UseManualTime();
 
 }  // namespace
 }  // namespace weir
