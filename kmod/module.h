@@ -99,7 +99,6 @@ struct weir_service {
 	u32 flags;
 	u32 idle; /* jiffies */
 	u32 epoch;
-	bool dead;
 	struct xarray by_slot; /* its backends, both under weir_node.lock */
 	struct xarray by_mark;
 	struct weir_rules *rules; /* under weir_node.lock; may be NULL */

@@ -78,7 +78,6 @@ void weir_service_remove(struct weir_node *node, struct weir_service *service)
 
 	lockdep_assert_held(&node->lock);
 	weir_rules_replace(node, service, NULL);
-	WRITE_ONCE(service->dead, true);
 	xa_for_each(&service->by_slot, slot, backend)
 		weir_backend_remove(service, backend);
 	xa_erase(&node->services, service->id);

@@ -85,7 +85,8 @@ def debian(suite):
         if not os.path.exists(f"{directory}/lib"):
             os.symlink("usr/lib", f"{directory}/lib")
         kernel = Kernel(directory)
-        if not os.path.exists(f"{build}/lib/modules/{kernel.version}/build"):
+        # Not by the link beside the modules: it leads to where they are for those inside of `build`.
+        if not os.path.isdir(f"{build}/usr/src/linux-headers-{kernel.version}"):
             raise RuntimeError(f"{suite}: image {kernel.version} has no headers of its version beside it")
         run("depmod", "-b", directory, kernel.version)
     return Kernel(cached(f"kernel-{suite}", f"1 {packages} {DOWNLOAD}", make))
