@@ -112,6 +112,7 @@ void KeptSnapshots::keep(const SnapshotIntake<World>& intake,
                          const typename SnapshotIntake<World>::Taken& taken, const World& newest,
                          Time now) {
   if (gone_ || intake.isSynchronising() || !intake.isComplete() || taken.accepted.empty()) return;
+  if (standsIn_ && !taken.synchronised) return;
   heard_ = now;
   standsIn_ = false;
   const Status status = taken.synchronised || !file_.takesMore()

@@ -101,6 +101,31 @@ TEST_F(KeptSnapshotsTest, AManagerThatIsConnectedAndSilentIsNotThere) {
   EXPECT_EQ(successor.age(now_ + seconds(12)), seconds(0));
 }
 
+TEST_F(KeptSnapshotsTest, WhatComesBeforeASynchronisationDoesNotSpeakForTheManager) {
+  hearEverything();
+  const std::string before = content();
+  Intake intake;
+  KeptSnapshots successor(file(), marksGiven(), now_);
+  ASSERT_TRUE(successor.restore(intake, now_).has_value());
+  NodeSnapshot node;
+  node.queues = 2;
+  const auto hear = [&](const std::vector<SnapshotMessage>& messages) {
+    const auto bytes = encoded(messages);
+    const auto taken =
+        intake.take(std::vector<std::span<const std::uint8_t>>(bytes.begin(), bytes.end()));
+    successor.keep(intake, taken, *world_, now_ + seconds(1));
+  };
+  // The messages of a connection arrive cut anywhere.
+  hear({node});
+  EXPECT_TRUE(successor.standsIn());
+  EXPECT_EQ(content(), before);
+  hear({SyncBegin{}, webService(2, 9)});
+  EXPECT_TRUE(successor.standsIn());
+  hear({webRules(9), SyncEnd{}});
+  EXPECT_FALSE(successor.standsIn());
+  EXPECT_NE(content(), before);
+}
+
 TEST_F(KeptSnapshotsTest, ChangesAreKeptAsTheyCome) {
   hearEverything();
   const auto before = content().size();
