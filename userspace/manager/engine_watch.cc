@@ -57,6 +57,12 @@ void EngineWatch::start(bool open) {
   arm();
 }
 
+std::optional<Time> EngineWatch::opensAt() const {
+  const auto away = switch_.awaySince();
+  if (!away) return std::nullopt;
+  return *away + settings_().grace;
+}
+
 void EngineWatch::arm() {
   timer_.expires_after(kInterval);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {

@@ -32,6 +32,8 @@ class FallbackSwitch {
   // True: opened or closed just now.
   bool step(Time now, Engine, std::chrono::seconds grace);
   std::optional<Time> openedAt() const noexcept { return opened_; }
+  // Since when the engine is away while it is not open yet.
+  std::optional<Time> awaySince() const noexcept { return opened_ ? std::nullopt : awaySince_; }
 
  private:
   std::optional<Time> awaySince_;
@@ -63,6 +65,8 @@ class EngineWatch {
 
   // Since when the fallback is open; nullopt: it is not.
   std::optional<Time> openedAt() const noexcept { return switch_.openedAt(); }
+  // When it will open, should the engine stay away; nullopt: it is open, or the engine is there.
+  std::optional<Time> opensAt() const;
   std::uint64_t openings() const noexcept { return openings_; }
 
  private:

@@ -174,6 +174,26 @@ TEST_F(Operations, ExplainSaysWhyAProxyClosesAConnection) {
   EXPECT_THAT(out_.str(), HasSubstr("--sni NAME says one"));
 }
 
+std::string statusWithFallback(const std::string& fallback) {
+  return R"({"manager":{"pid":1,"version":"0.1.0","uptimeSec":75,"generation":7,
+    "configuration":"applied"},"dataPlanes":[],"services":[],"fallback":)" +
+         fallback + "}";
+}
+
+TEST_F(Operations, StatusSaysWhenTheKernelTakesOverFromAnAbsentEngine) {
+  manager_.say("GET /v1/status", 200,
+               statusWithFallback(R"({"open":false,"openings":0,"opensInSec":7})"));
+  EXPECT_EQ(weirctl({"status"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("no packet is forwarded by weir, but by the kernel in 7 s\n"));
+}
+
+TEST_F(Operations, StatusSaysThatTheKernelHasTakenOver) {
+  manager_.say("GET /v1/status", 200,
+               statusWithFallback(R"({"open":true,"openings":1,"sinceSec":75})"));
+  EXPECT_EQ(weirctl({"status"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("fallback since 1 min 15 s: the kernel spreads packets\n"));
+}
+
 TEST_F(Operations, StatusOnOneScreen) {
   manager_.say("GET /v1/status", 200, R"({"manager":{"pid":1,"version":"0.1.0","uptimeSec":75,
     "generation":7,"configuration":"applied"},"dataPlanes":[],"services":[{"name":"web",

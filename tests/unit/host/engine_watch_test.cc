@@ -17,8 +17,10 @@ TEST(FallbackSwitch, OpensOnlyWhenTheQueuesAreUnboundForTheWholeGrace) {
   EXPECT_FALSE(fallback.step(at(1s), kAway, 10s));
   EXPECT_FALSE(fallback.step(at(10'999ms), kAway, 10s));
   EXPECT_FALSE(fallback.openedAt());
+  EXPECT_EQ(fallback.awaySince(), at(1s));
   EXPECT_TRUE(fallback.step(at(11s), kAway, 10s));
   EXPECT_EQ(fallback.openedAt(), at(11s));
+  EXPECT_FALSE(fallback.awaySince());
   EXPECT_FALSE(fallback.step(at(12s), kAway, 10s)) << "once";
 }
 

@@ -109,6 +109,16 @@ void printKernel(const Json& kernel, std::ostream& out) {
     out << "Warning      " << warning.get<std::string>() << '\n';
 }
 
+std::string absenceOfEngine(const Json& fallback) {
+  if (fallback.value("open", false))
+    return "fallback since " + duration(fallback.value("sinceSec", 0ull)) +
+           ": the kernel spreads packets";
+  std::string note = "no packet is forwarded by weir";
+  if (fallback.contains("opensInSec"))
+    note += ", but by the kernel in " + duration(fallback.value("opensInSec", 0ull));
+  return note;
+}
+
 }  // namespace
 
 void printPrograms(const Json& status, const Context& context) {
@@ -133,12 +143,7 @@ void printPrograms(const Json& status, const Context& context) {
                number(plane.value("appliedGeneration", 0ull)),
                failing == 0 ? "" : fmt::format("cannot listen at {} of its addresses", failing)});
   }
-  if (!engine)
-    table.add({"weir-engine", "absent", "", "", "", "",
-               fallback.value("open", false)
-                   ? "fallback since " + duration(fallback.value("sinceSec", 0ull)) +
-                         ": the kernel spreads packets"
-                   : "no packet is forwarded by weir"});
+  if (!engine) table.add({"weir-engine", "absent", "", "", "", "", absenceOfEngine(fallback)});
   for (const Json& absent : status.value("absentPrograms", Json::array()))
     if (absent == "weir-proxy")
       table.add({"weir-proxy", "absent", "", "", "", "",

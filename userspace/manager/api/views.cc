@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -182,6 +183,9 @@ static Json fallbackOverview(const EngineWatch& watch) {
   if (watch.openedAt())
     json["sinceSec"] =
         std::chrono::duration_cast<std::chrono::seconds>(now() - *watch.openedAt()).count();
+  if (const auto opens = watch.opensAt())
+    json["opensInSec"] =
+        std::max(std::chrono::ceil<std::chrono::seconds>(*opens - now()).count(), Time::rep{0});
   return json;
 }
 
