@@ -358,8 +358,10 @@ def module():
         say("no headers of this kernel: the module is not tried here")
         return
     # The machine's modules were put here from outside, without what the package of headers adds to them.
-    if not os.path.exists(f"/lib/modules/{release}/build"):
-        os.symlink(f"/usr/src/linux-headers-{release}", f"/lib/modules/{release}/build")
+    way, lent = f"/lib/modules/{release}/build", False
+    if not os.path.exists(way):
+        os.symlink(f"/usr/src/linux-headers-{release}", way)
+        lent = True
     before = machine()
     install("new", "weir-dkms")
     autopkgtest("module")
@@ -374,6 +376,8 @@ def module():
     left = [line for line in differences(before, machine()) if f"proto {PROTOCOL}" not in line]
     expect(not left, "after the purge of weir-dkms:\n" + "\n".join(left))
     say("weir-dkms purged: everything is as before")
+    if lent:
+        os.unlink(way)
 
 
 def exposure():
