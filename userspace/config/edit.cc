@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <set>
 
 #include "config/edit_references.h"
 #include "config/edit_values.h"
+#include "config/read_file.h"
 #include "config/resources.h"
 #include "config/words.h"
 #include "config/write.h"
@@ -75,9 +75,14 @@ struct Disk {
 
 // weirctl.yaml by itself: what is wrong elsewhere may be what the change puts right.
 std::optional<EditRefusal> readOwnFile(Disk& disk) {
-  std::ifstream stream(disk.file, std::ios::binary);
-  if (!stream) return std::nullopt;
-  const Text text({disk.file.string(), std::string(std::istreambuf_iterator<char>(stream), {})});
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(disk.file, error))) return std::nullopt;
+  auto content = readWholeFile(disk.file);
+  // What cannot be read must not be replaced either.
+  if (!content)
+    return EditRefusal{
+        Why::onDisk, fmt::format("{} {}", disk.file.string(), content.error().message), {}};
+  const Text text({disk.file.string(), std::move(content).value()});
   Problems problems;
   const Documents documents = parse(text, problems);
   Loaded alone = readDocuments(text, documents.values);

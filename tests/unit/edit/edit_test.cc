@@ -3,10 +3,13 @@
 // Changes by command (C2): what they make of the configuration directory, and what they refuse.
 #include "config/edit.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "config/edit_values.h"
 #include "config/problems.h"
@@ -239,6 +242,29 @@ TEST_F(Edit, ABrokenWeirctlYamlIsRefusedWithItsDiagnostics) {
               testing::HasSubstr("weirctl.yaml was changed by hand and has errors"));
   ASSERT_GE(refusal.findings.size(), 1u);
   EXPECT_EQ(refusal.findings[0].diagnostic.line, 2u);
+}
+
+// Whoever opened the pipe without care would wait for its writer.
+TEST_F(Edit, WhatStandsInThePlaceOfWeirctlYamlAndIsNoFileIsRefused) {
+  const std::array<std::pair<void (*)(const fs::path&), const char*>, 3> kinds{{
+      {[](const fs::path& path) { fs::create_directory(path); },
+       "weirctl.yaml is a directory, not a file"},
+      {[](const fs::path& path) { ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0); },
+       "weirctl.yaml is not a regular file"},
+      {[](const fs::path& path) { fs::create_symlink(path, path); },
+       "weirctl.yaml cannot be read: Too many levels of symbolic links"},
+  }};
+  for (const auto& [make, words] : kinds) {
+    make(own());
+    for (const Kind kind : {Kind::create, Kind::apply}) {
+      const bool isCreate = kind == Kind::create;
+      const EditRefusal refusal = refused(kind, isCreate ? "healthChecks" : "", "",
+                                          isCreate ? kHealthCheck : "healthChecks: [{name: hc}]");
+      EXPECT_EQ(refusal.why, Why::onDisk) << words;
+      EXPECT_THAT(refusal.message, testing::HasSubstr(words));
+    }
+    fs::remove_all(own());
+  }
 }
 
 TEST_F(Edit, AChangeMayPutRightWhatIsMissingInFilesWrittenByHand) {
