@@ -25,6 +25,7 @@ PREFACE = b"SM\r\n\r\n"  # the end of what an HTTP/2 client says first
 ALERT = b"\x15\x03\x03\x00\x02\x02\x28"  # TLS: fatal, handshake failure
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfine\n"
 NO_TLS = r"the answer is not TLS|TLS: |TLS alert"
+# A server that ends with something unread resets, if it had come by then.
 RESET_OR_CLOSED = r"connection (reset|closed)"
 SERVING = grpc_message(b"\x08\x01")
 
@@ -192,7 +193,7 @@ def h2_servers():
         SETTINGS_FRAME + headers((":status", "200"), flags=0), *(frame(CONTINUATION, 0, 1, b"\x00\x01a\x7f\x80\x5d" + b"y" * 12_031) for _ in range(6)),
         frame(CONTINUATION, END_HEADERS, 1, b""), first=PREFACE, then="stay"), (UNHEALTHY, "headers of more than 65536 bytes")
     yield "endless-pings", endlessly(frame(PING, 0, 0, bytes(8)), SETTINGS_FRAME, PREFACE), (UNHEALTHY, "without a usable answer|broken HTTP/2")
-    yield "settings-only", saying(SETTINGS_FRAME, first=PREFACE), (UNHEALTHY, "connection closed without an answer")
+    yield "settings-only", saying(SETTINGS_FRAME, first=PREFACE), (UNHEALTHY, RESET_OR_CLOSED)
     yield "settings-then-silence", saying(SETTINGS_FRAME, first=PREFACE, then="stay"), (TIMEOUT, "no answer within 1 s")
 
 
@@ -217,7 +218,7 @@ def grpc_servers():
     yield "large-message", answer(grpc_message(b"\x12\xff\x7f" + bytes(4000))), (UNHEALTHY, "more than 1024 bytes")
     yield "no-protobuf", answer(grpc_message(b"\xff" * 20)), (UNHEALTHY, "not a HealthCheckResponse")
     yield "cut-field", answer(grpc_message(b"\x12\x7fabc")), (UNHEALTHY, "not a HealthCheckResponse")
-    yield "without-trailers", saying(SETTINGS_FRAME + headers(*GRPC_HEADERS) + data(SERVING), first=PREFACE), (UNHEALTHY, "connection closed without a complete answer")
+    yield "without-trailers", saying(SETTINGS_FRAME + headers(*GRPC_HEADERS) + data(SERVING), first=PREFACE), (UNHEALTHY, RESET_OR_CLOSED)
     yield "stream-reset", saying(SETTINGS_FRAME + headers(*GRPC_HEADERS) + reset(2), first=PREFACE, then="stay"), (UNHEALTHY, "reset the stream, INTERNAL_ERROR")
 
 
