@@ -204,6 +204,29 @@ TEST_F(ApiEdit, MethodsAndPaths) {
   expect(400, "GET", "/v1/healthChecks?nmae=x");
 }
 
+TEST_F(ApiEdit, UnknownParametersAreRefusedEverywhere) {
+  expect(200, "POST", "/v1/apply", kApply);
+  for (const auto& [method, path, body] : std::vector<std::array<std::string, 3>>{
+           {"GET", "/v1/status", ""},
+           {"GET", "/v1/backendServices/web/health", ""},
+           {"POST", "/v1/backendServices/web/drain", R"({"endpoint":"10.2.0.1"})"},
+           {"POST", "/v1/backendServices/web/undrain", R"({"endpoint":"10.2.0.1"})"},
+           {"GET", "/v1/connections", ""},
+           {"GET", "/v1/connections/count", ""},
+           {"POST", "/v1/connections/flush", "{}"},
+           {"POST", "/v1/explain", R"({"src":"10.0.0.1","dst":"10.9.9.9"})"},
+           {"POST", "/v1/reload", ""},
+           {"POST", "/v1/apply", kApply},
+           {"GET", "/v1/export", ""},
+           {"POST", "/v1/diff", kApply},
+           {"GET", "/v1/healthChecks", ""},
+           {"GET", "/v1/backendServices/web", ""},
+           {"DELETE", "/v1/backendServices/web", ""}})
+    EXPECT_THAT(message(expect(400, method, path + "?x=1", body)),
+                HasSubstr("unknown parameter 'x'"))
+        << method << ' ' << path;
+}
+
 TEST_F(ApiEdit, UnknownMembersOfCommandsAreRefused) {
   expect(200, "POST", "/v1/apply", kApply);
   for (const auto& [path, body] : std::map<std::string, std::string>{

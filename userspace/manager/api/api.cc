@@ -9,6 +9,7 @@
 #include "config/collections.h"
 #include "config/words.h"
 #include "config/write.h"
+#include "manager/api/body.h"
 #include "manager/api/handlers.h"
 
 namespace weir::manager {
@@ -19,29 +20,43 @@ struct Entry {
   std::string_view method;
   std::vector<std::string_view> path;  // "*": any one segment; "COLLECTION": one of those
   Serve serve;
-  bool reads = false;  // also for those who may only look
+  Access access = Access::full;                // that one needs
+  std::vector<std::string_view> parameters{};  // of the query
 };
 
 const std::vector<Entry>& entries() {
+  using enum Access;
   static const std::vector<Entry> kEntries{
-      {"GET", {"v1", "status"}, status, true},
-      {"GET", {"v1", "backendServices", "*", "health"}, showHealth, true},
+      {"GET", {"v1", "status"}, status, view},
+      {"GET", {"v1", "backendServices", "*", "health"}, showHealth, view},
       {"POST", {"v1", "backendServices", "*", "drain"}, drain},
       {"POST", {"v1", "backendServices", "*", "undrain"}, undrain},
-      {"GET", {"v1", "connections"}, listConnections, true},
-      {"GET", {"v1", "connections", "count"}, countConnections, true},
-      {"POST", {"v1", "connections", "flush"}, flushConnections},
-      {"POST", {"v1", "explain"}, explain, true},
+      {"GET",
+       {"v1", "connections"},
+       listConnections,
+       view,
+       {"service", "client", "backend", "limit"}},
+      {"GET",
+       {"v1", "connections", "count"},
+       countConnections,
+       view,
+       {"service", "client", "backend"}},
+      {"POST",
+       {"v1", "connections", "flush"},
+       flushConnections,
+       full,
+       {"service", "client", "backend"}},
+      {"POST", {"v1", "explain"}, explain, view},
       {"POST", {"v1", "reload"}, reload},
-      {"POST", {"v1", "apply"}, applyResources},
-      {"GET", {"v1", "export"}, exportResources, true},
-      {"POST", {"v1", "diff"}, diff, true},
-      {"GET", {"v1", "COLLECTION"}, listResources, true},
-      {"POST", {"v1", "COLLECTION"}, createResource},
-      {"GET", {"v1", "COLLECTION", "*"}, describeResource, true},
-      {"PUT", {"v1", "COLLECTION", "*"}, replaceResource},
-      {"PATCH", {"v1", "COLLECTION", "*"}, patchResource},
-      {"DELETE", {"v1", "COLLECTION", "*"}, deleteResource},
+      {"POST", {"v1", "apply"}, applyResources, full, {"dryRun", "name"}},
+      {"GET", {"v1", "export"}, exportResources, view, {"node"}},
+      {"POST", {"v1", "diff"}, diff, view, {"name"}},
+      {"GET", {"v1", "COLLECTION"}, listResources, view},
+      {"POST", {"v1", "COLLECTION"}, createResource, full, {"dryRun", "name"}},
+      {"GET", {"v1", "COLLECTION", "*"}, describeResource, view},
+      {"PUT", {"v1", "COLLECTION", "*"}, replaceResource, full, {"dryRun", "name"}},
+      {"PATCH", {"v1", "COLLECTION", "*"}, patchResource, full, {"dryRun", "name"}},
+      {"DELETE", {"v1", "COLLECTION", "*"}, deleteResource, full, {"dryRun", "name"}},
   };
   return kEntries;
 }
@@ -94,11 +109,13 @@ void route(Manager& manager, const HttpRequest& request, HttpRespond respond) {
       request.method == "HEAD" ? "GET" : std::string_view(request.method);
   for (const Entry* entry : here) {
     if (entry->method != method) continue;
-    const bool mayDo =
-        request.access == Access::full || (request.access == Access::view && entry->reads);
+    const bool mayDo = request.access == Access::full ||
+                       (request.access == Access::view && entry->access == Access::view);
     if (!mayDo)
       return respond(errorResponse(
           403, "you may look, but not change anything: that is for root and the group weir"));
+    if (const Status known = checkQuery(request, entry->parameters); !known.ok())
+      return respond(errorResponse(400, known.error().message));
     return entry->serve(manager, request, std::move(respond));
   }
   HttpResponse refused =

@@ -42,7 +42,7 @@ std::variant<Body, HttpResponse> yamlBody(const HttpRequest& request) {
   return refusal(400, diagnostics.front().message, config::EditPlaces().translate(diagnostics));
 }
 
-std::string namesOf(std::initializer_list<std::string_view> names) {
+std::string namesOf(std::span<const std::string_view> names) {
   if (names.size() == 0) return "none is known";
   const std::vector<std::string> words(names.begin(), names.end());
   return fmt::format("known {} {}", words.size() == 1 ? "is" : "are", config::join(words, "and"));
@@ -71,11 +71,12 @@ Result<Json> objectIn(const HttpRequest& request, std::initializer_list<std::str
   if (!body.is_object()) return Error{"the body must be a JSON object"};
   for (const auto& [name, member] : body.items())
     if (std::find(members.begin(), members.end(), name) == members.end())
-      return Error{fmt::format("unknown member {}; {}", config::quote(name), namesOf(members))};
+      return Error{fmt::format("unknown member {}; {}", config::quote(name),
+                               namesOf({members.begin(), members.size()}))};
   return body;
 }
 
-Status checkQuery(const HttpRequest& request, std::initializer_list<std::string_view> parameters) {
+Status checkQuery(const HttpRequest& request, std::span<const std::string_view> parameters) {
   for (const auto& [name, value] : request.query)
     if (std::find(parameters.begin(), parameters.end(), name) == parameters.end())
       return Error{

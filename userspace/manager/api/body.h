@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -27,7 +29,7 @@ std::variant<Body, HttpResponse> bodyOf(const HttpRequest& request);
 Result<Json> objectIn(const HttpRequest& request, std::initializer_list<std::string_view> members);
 
 // Refuses query parameters that are not among these.
-Status checkQuery(const HttpRequest& request, std::initializer_list<std::string_view> parameters);
+Status checkQuery(const HttpRequest& request, std::span<const std::string_view> parameters);
 // "true" or "false"; false when it is not there.
 Result<bool> flagOf(const HttpRequest& request, const std::string& parameter);
 

@@ -45,10 +45,7 @@ Error emptyFilter(const std::string& name) {
 }
 
 // The filter's members from a query, or from a body.
-Result<Json> filterOf(const HttpRequest& request, const char* operation, bool mayLimit) {
-  const Status known = mayLimit ? checkQuery(request, {"service", "client", "backend", "limit"})
-                                : checkQuery(request, {"service", "client", "backend"});
-  if (!known.ok()) return known.error();
+Result<Json> filterOf(const HttpRequest& request, const char* operation) {
   Json filter{{"op", operation}};
   for (const auto& [key, value] : request.query) {
     if (value.empty()) return emptyFilter(key);
@@ -113,9 +110,9 @@ Json missingPart(std::string_view program, const HttpResponse& failed) {
 }
 
 // `partial`: what one program says is an answer while another one is away ("missing" says so).
-void connections(Manager& manager, const HttpRequest& request, const char* operation, bool mayLimit,
-                 bool partial, HttpRespond respond) {
-  const auto filter = filterOf(request, operation, mayLimit);
+void connections(Manager& manager, const HttpRequest& request, const char* operation, bool partial,
+                 HttpRespond respond) {
+  const auto filter = filterOf(request, operation);
   if (!filter.ok()) return respond(errorResponse(400, filter.error().message));
   struct Gathered {
     std::size_t awaited = 0;
@@ -171,13 +168,13 @@ void askEngine(Manager& manager, const Json& question, std::function<void(Answer
 }
 
 void listConnections(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  connections(manager, request, "list", true, true, std::move(respond));
+  connections(manager, request, "list", true, std::move(respond));
 }
 void countConnections(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  connections(manager, request, "count", false, true, std::move(respond));
+  connections(manager, request, "count", true, std::move(respond));
 }
 void flushConnections(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  connections(manager, request, "flush", false, false, std::move(respond));
+  connections(manager, request, "flush", false, std::move(respond));
 }
 
 void explain(Manager& manager, const HttpRequest& request, HttpRespond respond) {

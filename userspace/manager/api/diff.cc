@@ -270,8 +270,6 @@ class Counting : public std::enable_shared_from_this<Counting> {
 }  // namespace
 
 void diff(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  if (const Status known = checkQuery(request, {"name"}); !known.ok())
-    return respond(errorResponse(400, known.error().message));
   auto wished = wantedBy(manager, request);
   if (auto* response = std::get_if<HttpResponse>(&wished)) return respond(std::move(*response));
   const auto& wanted = std::get<Wanted>(wished);

@@ -37,8 +37,6 @@ HttpResponse noSuchResource(const Manager& manager, const std::string& collectio
 // An edit from what the request says, carried out; the plan, or the answer to be given.
 std::variant<EditPlan, HttpResponse> carryOut(Manager& manager, const HttpRequest& request,
                                               EditRequest edit) {
-  if (const Status known = checkQuery(request, {"dryRun", "name"}); !known.ok())
-    return errorResponse(400, known.error().message);
   const auto dryRun = flagOf(request, "dryRun");
   if (!dryRun.ok()) return errorResponse(400, dryRun.error().message);
   auto read = bodyOf(request);
@@ -86,8 +84,6 @@ void editOne(Manager& manager, const HttpRequest& request, EditRequest::Kind kin
 }  // namespace
 
 void listResources(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  if (const Status known = checkQuery(request, {}); !known.ok())
-    return respond(errorResponse(400, known.error().message));
   Json items = Json::array();
   for (const auto& resource : config::writtenCollection(running(manager), request.path[1]))
     items.push_back(resourceJson(manager, resource, false));
@@ -95,8 +91,6 @@ void listResources(Manager& manager, const HttpRequest& request, HttpRespond res
 }
 
 void describeResource(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  if (const Status known = checkQuery(request, {}); !known.ok())
-    return respond(errorResponse(400, known.error().message));
   const std::string name = request.path[2];
   const auto resource = config::writtenResource(running(manager), request.path[1], name);
   if (!resource) return respond(noSuchResource(manager, request.path[1], name));
@@ -140,8 +134,6 @@ void applyResources(Manager& manager, const HttpRequest& request, HttpRespond re
 }
 
 void exportResources(Manager& manager, const HttpRequest& request, HttpRespond respond) {
-  if (const Status known = checkQuery(request, {"node"}); !known.ok())
-    return respond(errorResponse(400, known.error().message));
   const auto withNode = flagOf(request, "node");
   if (!withNode.ok()) return respond(errorResponse(400, withNode.error().message));
   const Configuration& configuration = running(manager);

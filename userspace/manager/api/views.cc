@@ -201,6 +201,12 @@ Json statusOverview(Manager& manager) {
                       {"appliedGeneration", plane.applied.value()},
                       {"connectedSec", plane.connectedFor.count()}});
     if (plane.upFor) planes.back()["uptimeSec"] = plane.upFor->count();
+    Json& notes = planes.back()["warnings"] = Json::array();
+    if (!plane.notKept.empty())
+      notes.push_back(
+          "a start without the manager would wait for it, because what it says cannot "
+          "be kept: " +
+          plane.notKept);
     absent.erase(plane.program);
   }
   Json services = Json::array();
@@ -212,6 +218,9 @@ Json statusOverview(Manager& manager) {
   Json warnings = Json::array();
   if (std::string loss = manager.loss(); !loss.empty()) warnings.push_back(std::move(loss));
   if (!manager.notKept().empty()) warnings.push_back(manager.notKept());
+  if (!manager.stateNotWritten().empty())
+    warnings.push_back("a restart of the manager would lose health, drains and marks: " +
+                       manager.stateNotWritten());
   return {{"manager",
            {{"pid", ::getpid()},
             {"version", WEIR_VERSION},
