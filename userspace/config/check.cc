@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "config/load.h"
+#include "config/utf8.h"
 #include "config/words.h"
 
 namespace weir::config {
@@ -24,7 +25,7 @@ int runCheck(const std::filesystem::path& path, std::ostream& out, std::ostream&
   const std::string remarks = fmt::format("{}, {}", count(number(Severity::warning), "warning"),
                                           count(number(Severity::hint), "hint"));
   if (!loaded.ok()) {
-    out << fmt::format("{}: {}, {}; not applicable\n", path.string(),
+    out << fmt::format("{}: {}, {}; not applicable\n", escaped(path.string()),
                        count(number(Severity::error), "error"), remarks);
     return 1;
   }
@@ -37,7 +38,7 @@ int runCheck(const std::filesystem::path& path, std::ostream& out, std::ostream&
                                 {c.tlsRoutes.size(), "TLS route"},
                                 {c.lbPolicies.size(), "service policy"}})
     if (n != 0) ofProxies += ", " + count(n, what);
-  out << fmt::format("{}: valid: {}, {}, {}, {}, {}, {}{}; {}\n", path.string(),
+  out << fmt::format("{}: valid: {}, {}, {}, {}, {}, {}{}; {}\n", escaped(path.string()),
                      count(c.rules.size(), "forwarding rule"), count(c.services.size(), "service"),
                      count(c.groups.size(), "group"), count(endpoints, "endpoint"),
                      count(c.healthChecks.size(), "health check"), count(c.routes.size(), "route"),

@@ -11,6 +11,7 @@
 #include "config/edit_values.h"
 #include "config/read_file.h"
 #include "config/resources.h"
+#include "config/utf8.h"
 #include "config/words.h"
 #include "config/write.h"
 #include "config/write_value.h"
@@ -31,7 +32,7 @@ constexpr std::string_view kHeader =
 using Key = std::pair<std::string, std::string>;
 using Resources = std::map<Key, ValuePtr>;  // in normal form
 
-std::string shown(const Key& key) { return fmt::format("{}/{}", key.first, key.second); }
+std::string shown(const Key& key) { return escaped(fmt::format("{}/{}", key.first, key.second)); }
 
 Resources resourcesOf(const Configuration& configuration) {
   Resources out;
@@ -196,7 +197,8 @@ std::variant<Wish, EditRefusal> wishOf(const EditRequest& request, const Disk& d
     const Text nowhere({"", ""});
     for (const Definition& d : readDocuments(nowhere, wish.documents).definitions) {
       if (!wish.keys.emplace(d.collection, d.name).second)
-        return refuse(Why::invalid, fmt::format("{}/{} is there twice", d.collection, d.name));
+        return refuse(Why::invalid,
+                      fmt::format("{} is there twice", shown({d.collection, d.name})));
     }
     return wish;
   }
@@ -246,6 +248,17 @@ EditRefusal refusalOf(std::vector<Finding> findings, const Disk& disk, const Wis
                                     why;
   refusal.findings = std::move(findings);
   return refusal;
+}
+
+// The request's documents have errors by themselves.
+EditRefusal refusalOfSent(const EditRequest& request, const Disk& disk, const Wish& wish) {
+  EditPlaces places;
+  std::vector<ValuePtr> documents;
+  for (const ValuePtr& document : wish.documents)
+    documents.push_back(places.add(document, request.seen));
+  const Text text = places.text();
+  return refusalOf(places.translate(readDocuments(text, documents).diagnostics), disk, wish,
+                   request.seen);
 }
 
 // The resources of weirctl.yaml stand together in each collection, as they were put together; here
@@ -305,8 +318,12 @@ std::variant<EditPlan, EditRefusal> planEdit(const fs::path& directory,
     const auto present = disk.all.find(key);
     if (present != disk.all.end() && isSame(*present->second, *value)) unchanged.insert(key);
   }
-  for (const Key& key : wish.keys)
-    if (disk.isForeign(key) && !unchanged.contains(key)) return foreign(disk, key);
+  for (const Key& key : wish.keys) {
+    if (!disk.isForeign(key) || unchanged.contains(key)) continue;
+    // Whether it is as it is wanted cannot be told of documents with errors.
+    return sent.ok() || request.kind == Kind::remove ? foreign(disk, key)
+                                                     : refusalOfSent(request, disk, wish);
+  }
 
   // weirctl.yaml as it will be, with all the other files.
   std::vector<WrittenResource> kept;

@@ -52,6 +52,8 @@ Error tooLarge(std::size_t most) {
 Result<std::string> readWholeFile(const std::filesystem::path& path, std::size_t most) {
   // Without O_NONBLOCK, opening a pipe waits for its writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  // Sockets, and devices without a driver.
+  if (file.get() < 0 && errno == ENXIO) return Error{"is not a regular file"};
   if (file.get() < 0) return cannotRead(errno);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return cannotRead(errno);

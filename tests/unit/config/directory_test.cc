@@ -62,17 +62,19 @@ TEST_F(Directory, WhatCannotBeReadIsAnError) {
   EXPECT_THAT(all(errors(loadDirectory(path_ / "none"))), testing::HasSubstr("cannot be read"));
   fs::create_directories(path_ / "conf.d" / "dir.yaml");
   ASSERT_EQ(::mkfifo((path_ / "conf.d" / "pipe.yaml").c_str(), 0600), 0);
+  ASSERT_EQ(::mknod((path_ / "conf.d" / "socket.yaml").c_str(), S_IFSOCK | 0600, 0), 0);
   fs::create_symlink("nowhere", path_ / "conf.d" / "link.yaml");
   write("conf.d/large.yaml", std::string(kMaxFileBytes + 1, ' '));
   write("conf.d/z.yaml", "@");
   const auto found = errors(loadDirectory(path_));
-  ASSERT_EQ(found.size(), 5u) << all(found);
+  ASSERT_EQ(found.size(), 6u) << all(found);
   EXPECT_THAT(found[0].message, testing::HasSubstr("is a directory, not a file"));
   EXPECT_THAT(found[1].message, testing::HasSubstr("larger than 8 MiB"));
   EXPECT_THAT(found[2].message, testing::HasSubstr("cannot be read"));
   EXPECT_THAT(found[3].message, testing::HasSubstr("not a regular file"));
   EXPECT_EQ(found[3].line, 0u);
-  EXPECT_EQ(found[4].line, 1u);
+  EXPECT_THAT(found[4].message, testing::HasSubstr("not a regular file"));
+  EXPECT_EQ(found[5].line, 1u);
 }
 
 TEST_F(Directory, ConfDThatIsAFileIsAnError) {

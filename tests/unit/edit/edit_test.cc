@@ -246,10 +246,12 @@ TEST_F(Edit, ABrokenWeirctlYamlIsRefusedWithItsDiagnostics) {
 
 // Whoever opened the pipe without care would wait for its writer.
 TEST_F(Edit, WhatStandsInThePlaceOfWeirctlYamlAndIsNoFileIsRefused) {
-  const std::array<std::pair<void (*)(const fs::path&), const char*>, 3> kinds{{
+  const std::array<std::pair<void (*)(const fs::path&), const char*>, 4> kinds{{
       {[](const fs::path& path) { fs::create_directory(path); },
        "weirctl.yaml is a directory, not a file"},
       {[](const fs::path& path) { ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0); },
+       "weirctl.yaml is not a regular file"},
+      {[](const fs::path& path) { ASSERT_EQ(::mknod(path.c_str(), S_IFSOCK | 0600, 0), 0); },
        "weirctl.yaml is not a regular file"},
       {[](const fs::path& path) { fs::create_symlink(path, path); },
        "weirctl.yaml cannot be read: Too many levels of symbolic links"},
@@ -265,6 +267,23 @@ TEST_F(Edit, WhatStandsInThePlaceOfWeirctlYamlAndIsNoFileIsRefused) {
     }
     fs::remove_all(own());
   }
+}
+
+// Node settings are the administrator's: what keeps the request from being carried out is they, not
+// that the resources beside them stand elsewhere.
+TEST_F(Edit, DocumentsWithErrorsAreRefusedForThoseThoughTheyNameWhatStandsElsewhere) {
+  put("conf.d/web.yaml",
+      std::string("healthChecks: [") + kHealthCheck + "]\n" + kGroup + kService + kRule);
+  const EditRefusal refusal =
+      refused(Kind::apply, "", "",
+              std::string("{engineGraceSec: 5, healthChecks: [") + kHealthCheck + "]}");
+  EXPECT_EQ(refusal.why, Why::invalid);
+  EXPECT_THAT(refusal.message, testing::HasSubstr("engineGraceSec"));
+}
+
+TEST_F(Edit, AMessageShowsControlCharactersOfANameAsText) {
+  const EditRefusal refusal = refused(Kind::remove, "healthChecks", "a\nb\x1b[31m", "");
+  EXPECT_THAT(refusal.message, testing::HasSubstr("healthChecks/a\\nb\\x1b[31m"));
 }
 
 TEST_F(Edit, AChangeMayPutRightWhatIsMissingInFilesWrittenByHand) {
