@@ -6,7 +6,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string_view>
 
 #include "weir/result.h"
@@ -17,8 +16,10 @@ namespace weir {
 // In the run directory; readable for every program of weir.
 inline constexpr std::string_view kGivenMarksName = "marks.given";
 
+// Every manager writes it at its start. After an error there is no such file.
 Status writeGivenMarks(const std::filesystem::path&, Time now);
-// nullopt: none has been given since the last boot. An error: it cannot be known.
-Result<std::optional<Time>> readGivenMarks(const std::filesystem::path&);
+// An error: it cannot be known, because the file is not there, damaged, or from before the last
+// boot.
+Result<Time> readGivenMarks(const std::filesystem::path&);
 
 }  // namespace weir

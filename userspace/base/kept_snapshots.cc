@@ -18,6 +18,7 @@ using std::chrono::seconds;
 // A manager that is there begins to speak within this time, or is taken for one that hangs.
 constexpr milliseconds kPatience{1000};
 constexpr seconds kStamp{1};
+constexpr seconds kRetry{1};
 
 }  // namespace
 
@@ -46,6 +47,8 @@ bool KeptSnapshots::isDue(Manager manager, Time now) noexcept {
   if (tried_ || manager == Manager::speaks) return false;
   if (manager == Manager::silent && now - started_ < kPatience) return false;
   tried_ = true;
+  if (manager == Manager::silent)
+    log::warning("the manager has taken the connection and says nothing; it may hang");
   return true;
 }
 
@@ -62,7 +65,7 @@ std::optional<SnapshotFile::Payloads> KeptSnapshots::found(Time now) {
       tellUnusable(given.error().message);
       return std::nullopt;
     }
-    if (*given && **given > (*found)->heard) {
+    if (*given > (*found)->heard) {
       tellUnusable("the manager has given marks to other backends since then");
       return std::nullopt;
     }
@@ -82,15 +85,25 @@ void KeptSnapshots::tellRestored(Time now) {
                {{"AGE_SEC", std::to_string(age(now).count())}});
 }
 
-void KeptSnapshots::tellFailure(const Error& error) {
+void KeptSnapshots::note(const Status& written, Time now) {
+  if (written) {
+    if (std::exchange(notKept_, {}).empty()) return;
+    changed_ = true;
+    log::info("what the manager says is kept again");
+    return;
+  }
   // An old file would mislead more than none.
   file_.remove();
-  if (!std::exchange(toldFailure_, true))
+  nextAttempt_ = now + kRetry;
+  if (notKept_.empty()) {
+    changed_ = true;
     log::warning("cannot keep what the manager says; a start without the manager would wait for it",
-                 {{"REASON", error.message}});
+                 {{"REASON", written.error().message}});
+  }
+  notKept_ = written.error().message;
 }
 
-void KeptSnapshots::tick(bool isConnected, Time now) {
+void KeptSnapshots::stamp(bool isConnected, Time now) {
   managerIsThere_ = isConnected && !standsIn_;
   if (!managerIsThere_ || gone_ || !heard_ || now - *heard_ < kStamp) return;
   heard_ = now;

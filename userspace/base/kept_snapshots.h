@@ -23,7 +23,8 @@ SnapshotFile::Payloads messagesOf(const ProxyWorld&, const std::optional<NodeSna
 
 // Keeps in a file what a data plane was told, and finds there what its predecessor was told, for a
 // start without the manager. A manager that is there is waited for, but not for long: what it says
-// is newer. Errors of the file are told in the log once and change nothing else.
+// is newer. Errors of the file are told in the log once, and writing is tried again; they change
+// nothing else.
 class KeptSnapshots {
  public:
   // `marksGiven`: a file of given_marks.h; what a predecessor was told before the time that stands
@@ -53,8 +54,12 @@ class KeptSnapshots {
   // connected and hang.
   bool standsIn() const noexcept { return standsIn_; }
 
-  // Often.
-  void tick(bool isConnected, Time now);
+  // Often. What could not be written is tried again every second while the manager is there. True:
+  // notKept() has become empty, or is so no longer, since the last time.
+  template <class World>
+  bool tick(bool isConnected, const SnapshotIntake<World>&, const World& newest, Time now);
+  // Why what the manager says is not kept; empty: it is.
+  const std::string& notKept() const noexcept { return notKept_; }
   // How long the manager has not been heard; 0 s while it is there, which it is once it is
   // connected and nothing stands in for it.
   std::chrono::seconds age(Time now) const noexcept;
@@ -70,17 +75,20 @@ class KeptSnapshots {
   std::optional<SnapshotFile::Payloads> found(Time now);
   void tellUnusable(std::string_view reason);
   void tellRestored(Time now);
-  void tellFailure(const Error&);
+  void note(const Status& written, Time now);
+  void stamp(bool isConnected, Time now);
 
   SnapshotFile file_;
   std::filesystem::path marksGiven_;
   Time started_;
   bool tried_ = false;
-  bool toldFailure_ = false;
   bool gone_ = false;
   bool standsIn_ = false;
   bool managerIsThere_ = false;
   std::optional<Time> heard_;  // when the manager was last there
+  std::string notKept_;
+  bool changed_ = false;  // whether there is a reason
+  Time nextAttempt_{};    // to keep it after all
 };
 
 template <class World>
@@ -115,13 +123,20 @@ void KeptSnapshots::keep(const SnapshotIntake<World>& intake,
   if (standsIn_ && !taken.synchronised) return;
   heard_ = now;
   standsIn_ = false;
-  const Status status = taken.synchronised || !file_.takesMore()
-                            ? file_.write(messagesOf(newest, intake.newestNode()), now)
-                            : file_.append(taken.accepted, now);
-  if (status)
-    toldFailure_ = false;
-  else
-    tellFailure(status.error());
+  note(taken.synchronised || !file_.takesMore()
+           ? file_.write(messagesOf(newest, intake.newestNode()), now)
+           : file_.append(taken.accepted, now),
+       now);
+}
+
+template <class World>
+bool KeptSnapshots::tick(bool isConnected, const SnapshotIntake<World>& intake, const World& newest,
+                         Time now) {
+  stamp(isConnected, now);
+  const bool isWhole = !intake.isSynchronising() && intake.isComplete();
+  if (!notKept_.empty() && managerIsThere_ && !gone_ && isWhole && now >= nextAttempt_)
+    note(file_.write(messagesOf(newest, intake.newestNode()), now), now);
+  return std::exchange(changed_, false);
 }
 
 }  // namespace weir

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 namespace weir {
 
@@ -29,6 +30,13 @@ std::string hello(std::string_view program) {
 
 Frame textFrame(FrameType type, std::uint32_t request, const std::string& json) {
   return {type, request, std::vector<std::uint8_t>(json.begin(), json.end())};
+}
+
+Frame appliedFrame(Generation generation, const std::string& notKept) {
+  nlohmann::json body{{"generation", generation.value()}};
+  if (!notKept.empty()) body["notKept"] = notKept;
+  return textFrame(FrameType::applied, 0,
+                   body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 Result<ManagerLink> ManagerLink::connect(const std::filesystem::path& runDir,

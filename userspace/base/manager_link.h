@@ -11,6 +11,7 @@
 #include "base/channel.h"
 #include "base/fd.h"
 #include "weir/result.h"
+#include "weir/types.h"
 
 namespace weir {
 
@@ -47,5 +48,8 @@ class ManagerLink {
 
 // A frame whose payload is JSON text.
 Frame textFrame(FrameType, std::uint32_t request, const std::string& json);
+// `generation` is in effect. `notKept`: why a start without the manager would have to wait for it;
+// empty: it would not.
+Frame appliedFrame(Generation generation, const std::string& notKept);
 
 }  // namespace weir

@@ -83,7 +83,11 @@ std::string toJson(const State& state) {
 
 Result<State> fromJson(std::string_view saved) {
   try {
-    return stateFromJson(json::parse(saved));
+    const json document = json::parse(saved, nullptr, false);
+    if (document.is_discarded()) return Error{"saved state cannot be read: it is not whole JSON"};
+    return stateFromJson(document);
+  } catch (const json::exception&) {
+    return Error{"saved state cannot be read: a member is missing or of another type"};
   } catch (const std::exception& problem) {
     return Error{fmt::format("saved state cannot be read: {}", problem.what())};
   }

@@ -122,8 +122,7 @@ Status Engine::applySnapshots(const std::vector<Frame>& frames) {
   }
   kept_.keep(intake_, taken, *world_, bootTime());
   if (!taken.world) return success();
-  manager_.send(textFrame(FrameType::applied, 0,
-                          fmt::format(R"({{"generation":{}}})", generationOf(generation_))));
+  manager_.send(appliedFrame(generation_, kept_.notKept()));
   log::debug("snapshots in effect", {{"GENERATION", std::to_string(generationOf(generation_))}});
   return success();
 }
@@ -207,7 +206,8 @@ void Engine::endPackets() {
 
 void Engine::tick(Time now) {
   nextTick_ = now + kTick;
-  kept_.tick(manager_.isConnected(), now);
+  if (kept_.tick(manager_.isConnected(), intake_, *world_, now))
+    manager_.send(appliedFrame(generation_, kept_.notKept()));
   cell_.collect();
   if (table_) {
     const Time until = now + kCollecting;

@@ -52,9 +52,12 @@ void DataPlaneSession::close(std::string_view why) {
   error_code ignored;
   socket_.close(ignored);
   stall_.cancel();
-  log::info("data plane disconnected", {{"PROGRAM", view_.program},
-                                        {"PID", std::to_string(view_.pid)},
-                                        {"REASON", std::string(why)}});
+  if (view_.program.empty())
+    log::info("a data plane disconnected before it told its name", {{"REASON", std::string(why)}});
+  else
+    log::info("data plane disconnected", {{"PROGRAM", view_.program},
+                                          {"PID", std::to_string(view_.pid)},
+                                          {"REASON", std::string(why)}});
   for (auto& [number, request] : std::exchange(requests_, {}))
     request.done(
         {DataPlaneReply::Kind::absent, view_.program + " disconnected before it answered"});
@@ -116,6 +119,9 @@ void DataPlaneSession::receiveApplied(const Frame& frame) {
   if (generation == body.end() || !generation->is_number_unsigned())
     return close("its confirmation names no generation");
   view_.applied = Generation(generation->get<std::uint32_t>());
+  const auto notKept = body.find("notKept");
+  view_.notKept =
+      notKept != body.end() && notKept->is_string() ? notKept->get<std::string>() : std::string();
   hooks_.progressed();
 }
 

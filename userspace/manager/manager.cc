@@ -125,7 +125,7 @@ void Manager::restore() {
   kernel_.rememberSysctls(hostState_.sysctls, [this](const KernelState::Sysctls& former) {
     hostState_.sysctls = former;
     state_.changed();
-    saveState();
+    state_.flush();
   });
   if (!status.ok())
     log::warning("the state of the manager's last run is not usable; starting afresh",
@@ -145,22 +145,16 @@ void Manager::fallSilent() {
 void Manager::leave() {
   fallSilent();
   state_.changed();
-  saveState();
+  state_.flush();
 }
 
 void Manager::stop() {
   fallSilent();
   hostState_.fallback = false;
   state_.changed();
-  saveState();
+  state_.flush();
   if (const Status status = publisher_.withdraw(); !status.ok())
     log::error("weir's state is still in the kernel", {{"REASON", status.error().message}});
-}
-
-void Manager::saveState() {
-  if (const Status status = state_.flush(); !status.ok())
-    log::error("a restart of the manager would lose its state",
-               {{"REASON", status.error().message}});
 }
 
 std::string Manager::stateText() const {
@@ -263,7 +257,7 @@ void Manager::carryOut(Decided decided, std::vector<SnapshotMessage> before) {
   state_.changed();
   // Written before it is sent: a generation that a data plane has seen is never given out again,
   // not even when the manager is killed in the next moment.
-  if (!before.empty()) saveState();
+  if (!before.empty()) state_.flush();
   KernelWish wanted = wish();
   marks_.note(wanted, now());
   publisher_.publish(std::move(wanted), std::move(before));
@@ -349,7 +343,7 @@ void Manager::fallbackChanged() {
     log::warning("weir-engine is back: its decisions hold again");
   hostState_.fallback = open;
   state_.changed();
-  saveState();
+  state_.flush();
   publisher_.publish(wish(), {});
 }
 

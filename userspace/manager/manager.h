@@ -84,6 +84,8 @@ class Manager {
   // Why the configuration in force is not kept for a start that finds it lost, and what such a
   // start would do, in one line. Empty: it is kept.
   const std::string& notKept() const noexcept { return notKept_; }
+  // Why a restart would lose health, drains and marks. Empty: it would not.
+  const std::string& stateNotWritten() const noexcept { return state_.notWritten(); }
   // After each accepted change of the configuration.
   void onConfiguration(std::function<void(const Configuration&)>);
 
@@ -124,7 +126,6 @@ class Manager {
   std::string stateText() const;
   void armRoundTrips();
   void restore();
-  void saveState();
   Result<Decided> applyConfiguration(Configuration);
   void hear(HealthMonitor::Report);
   void carryOut(Decided, std::vector<SnapshotMessage> before = {});

@@ -17,7 +17,7 @@ void MarkRecord::note(const KernelWish& wish, Time now) {
   }
   if (!isNew) return;
   if (const Status written = writeGivenMarks(path_, now); !written)
-    log::warning("an engine that starts without the manager may use marks of other backends",
+    log::warning("an engine that starts without the manager would wait for it",
                  {{"REASON", written.error().message}});
 }
 

@@ -25,6 +25,7 @@ struct DataPlaneView {
   std::int64_t pid = 0;
   std::string version;
   Generation applied;
+  std::string notKept;  // why it would not start without the manager; empty: it would
   std::chrono::seconds connectedFor{0};
   std::optional<std::chrono::seconds> upFor;  // the process; nullopt: it did not say
 };

@@ -3,12 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
+#include <utility>
 
 #include "base/log.h"
+#include "base/replace_file.h"
+#include "config/read_file.h"
 
 namespace weir::manager {
+
+namespace {
+// More than any configuration makes.
+constexpr std::size_t kMostBytes = 1u << 30;
+}  // namespace
 
 StateFile::StateFile(boost::asio::io_context& io, std::filesystem::path path,
                      std::function<std::string()> content)
@@ -17,37 +23,36 @@ StateFile::StateFile(boost::asio::io_context& io, std::filesystem::path path,
 Result<std::optional<std::string>> StateFile::read() const {
   std::error_code error;
   if (!std::filesystem::exists(path_, error)) return std::optional<std::string>();
-  if (!std::filesystem::is_regular_file(path_, error))
-    return Error{fmt::format("{} is not a regular file", path_.string())};
-  std::ifstream file(path_, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) return Error{fmt::format("cannot read {}", path_.string())};
-  return std::optional(std::move(text));
+  auto text = config::readWholeFile(path_, kMostBytes);
+  if (!text) return Error{fmt::format("{} {}", path_.string(), text.error().message)};
+  return std::optional(std::move(text).value());
 }
 
 void StateFile::changed() {
-  if (std::exchange(dirty_, true)) return;
-  timer_.expires_after(kDelay);
+  if (!std::exchange(dirty_, true)) writeAfter(kDelay);
+}
+
+void StateFile::writeAfter(std::chrono::milliseconds delay) {
+  timer_.expires_after(delay);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (cancelled) return;
-    if (const Status status = flush(); !status.ok())
-      log::error("a restart of the manager would lose its state",
-                 {{"REASON", status.error().message}});
+    if (!cancelled) flush();
   });
 }
 
-Status StateFile::flush() {
+bool StateFile::flush() {
+  if (!dirty_) return true;
   timer_.cancel();
-  if (!std::exchange(dirty_, false)) return success();
-  const std::filesystem::path temporary = path_.string() + ".new";
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file << content_();
-  file.close();
-  if (!file) return Error{fmt::format("cannot write {}", temporary.string())};
-  std::error_code error;
-  std::filesystem::rename(temporary, path_, error);
-  if (error) return Error{fmt::format("cannot replace {}: {}", path_.string(), error.message())};
-  return success();
+  if (const Status written = replaceFile(path_, content_()); !written) {
+    if (written.error().message != notWritten_)
+      log::error("a restart of the manager would lose its state; writing it is tried again",
+                 {{"REASON", written.error().message}});
+    notWritten_ = written.error().message;
+    writeAfter(kRetry);
+    return false;
+  }
+  dirty_ = false;
+  if (!std::exchange(notWritten_, {}).empty()) log::info("the manager's state is written again");
+  return true;
 }
 
 }  // namespace weir::manager

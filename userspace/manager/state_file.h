@@ -18,6 +18,7 @@ namespace weir::manager {
 class StateFile {
  public:
   static constexpr std::chrono::milliseconds kDelay{50};
+  static constexpr std::chrono::milliseconds kRetry{1000};
 
   StateFile(boost::asio::io_context&, std::filesystem::path, std::function<std::string()> content);
 
@@ -25,14 +26,20 @@ class StateFile {
   Result<std::optional<std::string>> read() const;
   // The content changed: written after kDelay, changes of that time together.
   void changed();
-  // Writes now, if anything changed since the last time.
-  Status flush();
+  // Writes now, if anything changed since the last time. False: it could not, which is told in the
+  // log, and is tried again after kRetry.
+  bool flush();
+  // Why what changed is not in the file; empty: it is, or will be after kDelay.
+  const std::string& notWritten() const noexcept { return notWritten_; }
 
  private:
+  void writeAfter(std::chrono::milliseconds);
+
   std::filesystem::path path_;
   std::function<std::string()> content_;
   boost::asio::steady_timer timer_;
   bool dirty_ = false;
+  std::string notWritten_;
 };
 
 }  // namespace weir::manager

@@ -114,8 +114,7 @@ void Proxy::hearManager(Time now) {
     kept_.keep(intake_, taken, *world_, now);
     if (taken.world || taken.generation != generation_) {
       generation_ = taken.generation;
-      manager_.send(textFrame(FrameType::applied, 0,
-                              fmt::format(R"({{"generation":{}}})", generation_.value())));
+      manager_.send(appliedFrame(generation_, kept_.notKept()));
     }
   }
   for (const Frame& frame : frames)
@@ -282,7 +281,8 @@ milliseconds Proxy::pace() const {
 void Proxy::tick(Time now) {
   nextTick_ = now + pace();
   published_.collect();
-  kept_.tick(manager_.isConnected(), now);
+  if (kept_.tick(manager_.isConnected(), intake_, *world_, now))
+    manager_.send(appliedFrame(generation_, kept_.notKept()));
   for (const auto& backends : backends_.all())
     if (auto expired = backends->expired(now); !expired.empty())
       for (const auto& thread : threads_) thread->closeExpired(backends, expired);

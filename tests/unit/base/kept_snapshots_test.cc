@@ -25,6 +25,9 @@ class KeptSnapshotsTest : public testing::Test {
  protected:
   using Intake = SnapshotIntake<World>;
 
+  // As every manager does at its start.
+  KeptSnapshotsTest() { EXPECT_TRUE(writeGivenMarks(marksGiven(), now_)); }
+
   static std::vector<std::vector<std::uint8_t>> encoded(const std::vector<SnapshotMessage>& all) {
     std::vector<std::vector<std::uint8_t>> bytes;
     for (const auto& message : all) bytes.push_back(encode(message));
@@ -89,7 +92,7 @@ TEST_F(KeptSnapshotsTest, AManagerThatIsConnectedAndSilentIsNotThere) {
   Intake intake;
   KeptSnapshots successor(file(), marksGiven(), now_);
   ASSERT_TRUE(successor.restore(intake, now_).has_value());
-  successor.tick(true, now_ + seconds(9));
+  successor.tick(true, intake, *world_, now_ + seconds(9));
   EXPECT_EQ(successor.age(now_ + seconds(9)), seconds(9));
   EXPECT_EQ(successor.ageInWords(now_ + seconds(9)), ", without the manager for 9 s");
 
@@ -97,7 +100,7 @@ TEST_F(KeptSnapshotsTest, AManagerThatIsConnectedAndSilentIsNotThere) {
   const auto taken =
       intake.take(std::vector<std::span<const std::uint8_t>>(bytes.begin(), bytes.end()));
   successor.keep(intake, taken, *world_, now_ + seconds(10));
-  successor.tick(true, now_ + seconds(12));
+  successor.tick(true, intake, *world_, now_ + seconds(12));
   EXPECT_EQ(successor.age(now_ + seconds(12)), seconds(0));
 }
 
@@ -245,7 +248,7 @@ TEST_F(KeptSnapshotsTest, WhatASuccessorHasWrittenIsNotTouched) {
   kept_.leave();
   setContent("of the successor");
   hear({NodeSnapshot{}, SyncBegin{}, webService(3, 7), webRules(8), SyncEnd{}});
-  kept_.tick(true, now_ + seconds(5));
+  kept_.tick(true, intake_, *world_, now_ + seconds(5));
   EXPECT_EQ(content(), "of the successor");
 }
 
@@ -282,17 +285,59 @@ TEST_F(KeptSnapshotsTest, WhatIsOlderThanAMarksBackendIsNotUsed) {
   now_ += seconds(1);
   hear({webService(3, 7)});
   EXPECT_TRUE(successor().has_value());
+}
+
+TEST_F(KeptSnapshotsTest, WhereTheTimeOfTheLastMarkIsUnknownNothingIsUsed) {
+  hearEverything();
+  std::ifstream in(marksGiven());
+  const std::string given(std::istreambuf_iterator<char>(in), {});
+  for (std::size_t i = 0; i < given.size() - 1; ++i) {
+    std::string damaged = given;
+    damaged[i] = damaged[i] == '0' ? '1' : '0';
+    std::ofstream(marksGiven()) << damaged;
+    EXPECT_FALSE(successor().has_value()) << damaged;
+  }
   std::ofstream(marksGiven()) << "what is this";
   EXPECT_FALSE(successor().has_value());
-  std::ofstream(marksGiven()) << "another-boot 99999999999";
+  std::ofstream(marksGiven()) << given;
   EXPECT_TRUE(successor().has_value());
+  std::filesystem::remove(marksGiven());
+  EXPECT_FALSE(successor().has_value());
+}
+
+TEST_F(KeptSnapshotsTest, AMarkWhoseTimeCannotBeWrittenLeavesNoFormerTime) {
+  hearEverything();
+  std::filesystem::remove(marksGiven());
+  std::filesystem::create_symlink("nowhere/at/all", marksGiven());
+  EXPECT_FALSE(writeGivenMarks(marksGiven(), now_));
+  EXPECT_FALSE(std::filesystem::is_symlink(marksGiven()));
+}
+
+TEST_F(KeptSnapshotsTest, WhatCouldNotBeKeptIsToldAndTriedAgain) {
+  std::filesystem::create_directories(file() / "in the way");
+  hearEverything();
+  EXPECT_NE(kept_.notKept(), "");
+  EXPECT_TRUE(kept_.tick(true, intake_, *world_, now_));
+  EXPECT_FALSE(kept_.tick(true, intake_, *world_, now_ + seconds(2)));
+  EXPECT_NE(kept_.notKept(), "");
+  std::filesystem::remove_all(file());
+  // Nothing that a manager who is away has said is taken for the newest.
+  EXPECT_FALSE(kept_.tick(false, intake_, *world_, now_ + seconds(4)));
+  EXPECT_FALSE(successor().has_value());
+  EXPECT_TRUE(kept_.tick(true, intake_, *world_, now_ + seconds(6)));
+  EXPECT_EQ(kept_.notKept(), "");
+  Intake intake;
+  const auto taken = successor(intake);
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_EQ(taken->world->service(test::kWeb)->snapshot(), webService(2, 5));
+  EXPECT_EQ(intake.newestNode(), NodeSnapshot{});
 }
 
 TEST_F(KeptSnapshotsTest, TheAgeIsTheTimeWithoutTheManager) {
   hearEverything();
-  kept_.tick(true, now_ + seconds(30));
+  kept_.tick(true, intake_, *world_, now_ + seconds(30));
   EXPECT_EQ(kept_.age(now_ + seconds(30)), seconds(0));
-  kept_.tick(false, now_ + seconds(31));
+  kept_.tick(false, intake_, *world_, now_ + seconds(31));
   EXPECT_EQ(kept_.age(now_ + seconds(42)), seconds(12));
   EXPECT_EQ(kept_.ageInWords(now_ + seconds(42)), ", without the manager for 12 s");
   // The successor knows it too.

@@ -218,6 +218,15 @@ TEST_F(Operations, StatusOnOneScreen) {
       "Warning      route back: destRange is the host's own subnet\n");
 }
 
+TEST_F(Operations, StatusShowsWhatTheDataPlanesWarnOf) {
+  manager_.say("GET /v1/status", 200, R"({"manager":{"pid":1,"version":"0.1.0","uptimeSec":75,
+    "generation":7,"configuration":"applied"},
+    "dataPlanes":[{"program":"weir-engine","pid":2,"version":"0.1.0","uptimeSec":3600,
+    "connectedSec":1,"appliedGeneration":7,"warnings":["it would wait"]}],"services":[]})");
+  EXPECT_EQ(weirctl({"status"}), 0);
+  EXPECT_THAT(out_.str(), HasSubstr("Warning      weir-engine: it would wait\n"));
+}
+
 TEST_F(Operations, StatusShowsAProxyThatIsAbsent) {
   manager_.say("GET /v1/status", 200, R"({"manager":{"pid":1,"version":"0.1.0","uptimeSec":75,
     "generation":7,"configuration":"applied"},"absentPrograms":["weir-proxy"],

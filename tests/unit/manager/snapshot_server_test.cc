@@ -156,6 +156,18 @@ TEST_F(Serving, AProgramIsUpSinceItsProcessStarted) {
   }
 }
 
+TEST_F(Serving, WhyADataPlaneWouldWaitAtItsNextStartIsKnown) {
+  int progress = 0;
+  server_.onProgress([&] { ++progress; });
+  DataPlane plane(path_);
+  plane.send(FrameType::applied, R"({"generation":5,"notKept":"the disk is full"})");
+  runUntil(io_, [&] { return progress == 1; });
+  EXPECT_EQ(server_.dataPlanes().at(0).notKept, "the disk is full");
+  plane.send(FrameType::applied, R"({"generation":5})");
+  runUntil(io_, [&] { return progress == 2; });
+  EXPECT_EQ(server_.dataPlanes().at(0).notKept, "");
+}
+
 TEST_F(Serving, RequestsAreAnsweredOrRefusedOrTimeOut) {
   std::vector<DataPlaneReply> replies;
   const auto note = [&](DataPlaneReply reply) { replies.push_back(std::move(reply)); };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "manager/state_file.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "little_server.h"
@@ -26,11 +27,11 @@ TEST(StateFile, FlushWritesOnlyWhatChanged) {
   boost::asio::io_context io;
   int written = 0;
   StateFile file(io, directory.path() / "state", [&] { return "v" + std::to_string(++written); });
-  EXPECT_TRUE(file.flush().ok());
+  EXPECT_TRUE(file.flush());
   EXPECT_EQ(written, 0);
   file.changed();
-  EXPECT_TRUE(file.flush().ok());
-  EXPECT_TRUE(file.flush().ok());
+  EXPECT_TRUE(file.flush());
+  EXPECT_TRUE(file.flush());
   EXPECT_EQ(file.read().value(), "v1");
 }
 
@@ -39,7 +40,22 @@ TEST(StateFile, AnOldStateStaysWhenWritingFails) {
   boost::asio::io_context io;
   StateFile file(io, directory.path() / "missing" / "state", [] { return "text"; });
   file.changed();
-  EXPECT_FALSE(file.flush().ok());
+  EXPECT_FALSE(file.flush());
+}
+
+TEST(StateFile, WhatCouldNotBeWrittenIsToldAndTriedAgain) {
+  TemporaryDirectory directory;
+  boost::asio::io_context io;
+  const auto path = directory.path() / "state";
+  std::filesystem::create_directory(path);
+  StateFile file(io, path, [] { return "text"; });
+  file.changed();
+  runFor(io, std::chrono::milliseconds(200));
+  EXPECT_THAT(file.notWritten(), testing::HasSubstr("not a regular file"));
+  std::filesystem::remove(path);
+  runFor(io, StateFile::kRetry + std::chrono::milliseconds(200));
+  EXPECT_EQ(file.notWritten(), "");
+  EXPECT_EQ(file.read().value(), "text");
 }
 
 TEST(StateFile, WhatIsNoFileIsAnErrorNotAnEnd) {

@@ -87,11 +87,20 @@ std::pair<std::string, std::string> configurationOf(const Json& status) {
   return {whole.substr(0, colon), whole.substr(colon + 2)};
 }
 
+void printWarnings(const Json& of, std::ostream& out) {
+  for (const Json& warning : of.value("warnings", Json::array()))
+    out << "Warning      " << warning.get<std::string>() << '\n';
+}
+
 void printManager(const Json& status, std::ostream& out) {
   if (const std::string reason = configurationOf(status).second; !reason.empty())
     out << "Reload       refused: " << reason << '\n';
-  for (const Json& warning : status.value("/manager/warnings"_json_pointer, Json::array()))
-    out << "Warning      " << warning.get<std::string>() << '\n';
+  printWarnings(status.value("manager", Json::object()), out);
+  for (const Json& plane : status.value("dataPlanes", Json::array())) {
+    for (const Json& warning : plane.value("warnings", Json::array()))
+      out << fmt::format("Warning      {}: {}\n", plane.value("program", ""),
+                         warning.get<std::string>());
+  }
 }
 
 // What weir had to do to its rules, routes and tables, and what is at odds there now.
@@ -105,8 +114,7 @@ void printKernel(const Json& kernel, std::ostream& out) {
     if (shown++ < kShownChanges)
       out << fmt::format("             {} {} ago: {}\n", change.value("kind", ""),
                          duration(change.value("agoSec", 0ull)), change.value("what", ""));
-  for (const Json& warning : kernel.value("warnings", Json::array()))
-    out << "Warning      " << warning.get<std::string>() << '\n';
+  printWarnings(kernel, out);
 }
 
 std::string absenceOfEngine(const Json& fallback) {
