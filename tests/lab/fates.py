@@ -58,6 +58,27 @@ class Connection:
     error: str = None
     moved: bool = False
     port: int = None
+    elsewhere: frozenset = frozenset()  # backends other than its own whose kernels know its addresses and ports
+
+
+def with_changes(samples, changes):
+    """The samples, and between them what a backend's health turned to: [(time, backend, state)] in order. Two changes
+    between two samples may leave no trace in either."""
+    filled, changes = [], list(changes)
+    for sample in samples:
+        while changes and changes[0][0] < sample.begin:
+            at, backend, state = changes.pop(0)
+            # Before the first sample nothing is known; of a backend that drains health decides nothing.
+            if filled and filled[-1].states.get(backend) not in (None, "DRAINING"):
+                last = filled[-1]
+                filled.append(Sample(max(at, last.begin), max(at, last.end), last.states | {backend: state}, last.failover))
+        filled.append(sample)
+    return filled
+
+
+def before_the_drain(samples, end, backend):
+    """The backend's last state that was no drain, of samples[:end]; None: there was none."""
+    return next((s.states[backend] for s in reversed(samples[:end]) if s.states.get(backend) not in (None, "DRAINING")), None)
 
 
 def observed_causes(service, samples, never_persists=False, forgets_on_failover=False, unanswered=()):
@@ -69,7 +90,11 @@ def observed_causes(service, samples, never_persists=False, forgets_on_failover=
         later = samples[i + 1:]
         if never_persists:
             for backend, state in new.states.items():
-                if state == "UNHEALTHY" and old.states.get(backend) not in (None, "UNHEALTHY"):
+                former = old.states.get(backend)
+                # P7.5: whoever comes back from a drain as what it was has not turned.
+                if former == "DRAINING" and before_the_drain(samples, i + 1, backend) == "UNHEALTHY":
+                    continue
+                if state == "UNHEALTHY" and former not in (None, "UNHEALTHY"):
                     until = next((s.begin for s in later if s.states.get(backend) != "UNHEALTHY" or backend in s.eligible()), later[-1].end)
                     causes.append(Cause("P6.3", service, frozenset([backend]), old.begin, new.end, until))
                 elif state == "DRAINING" and old.states.get(backend) == "HEALTHY" and any(
@@ -96,12 +121,17 @@ class History:
 
     def rule_for_end(self, connection):
         """The rule by which a connection was ended with an error, or None."""
-        if connection.error == "no answer":
-            return None  # no rule lets packets disappear for so long
         last = connection.answers[-1] if connection.answers else connection.opened
+        ended = connection.ended
+        if connection.error == "no answer":
+            if not connection.elsewhere:
+                return None  # no rule lets packets disappear for so long
+            # A backend that has a connection of these addresses and ports, whose client is long gone, answers packets of
+            # the new one with its own numbers (RFC 5961, 4.2), and never with a reset.
+            ended = last + 2 * SLACK_S
         for cause in self.causes:
             if (cause.service == connection.service and (connection.backend is None or connection.backend in cause.backends)
-                    and cause.begin <= connection.ended and self.settled(cause.end) >= last - SLACK_S):
+                    and cause.begin <= ended and self.settled(cause.end) >= last - SLACK_S):
                 return cause.rule
         if not connection.answers and connection.ended - connection.opened >= SYN_REPEATED_S:
             sets = [s.eligible() for s in self.around(connection.service, connection.opened, connection.ended)]

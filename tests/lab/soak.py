@@ -14,9 +14,11 @@ what happened around it, and makes the run fail. Seeded: the same seed gives the
 
 import argparse
 import collections
+import datetime
 import json
 import os
 import random
+import re
 import sys
 import threading
 import time
@@ -24,7 +26,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from api import call  # noqa: E402  (the path must be there first)
-from fates import SLACK_S, Cause, Connection, History, Sample, observed_causes  # noqa: E402
+from fates import SLACK_S, Cause, Connection, History, Sample, observed_causes, with_changes  # noqa: E402
 from lab import Lab  # noqa: E402
 from resources import endpoints  # noqa: E402
 from static_stability import REJECT, SteadyClients, kill, wait_for_forwarding  # noqa: E402
@@ -32,6 +34,7 @@ from static_stability import REJECT, SteadyClients, kill, wait_for_forwarding  #
 ADDRESSES = {"keeps": "10.9.9.9", "drops": "10.9.9.10", "switches": "10.9.9.11"}
 GROUPS = {"left": (1, 2), "right": (3, 4)}
 DRAIN_S = 6
+CHANGE = re.compile(r"^(\S+)Z weir-manager info: health changed .*\bBACKEND=(\S+) SERVICE=(\S+) .*\bNEW_STATE=(\w+)")
 KILLED = (("weir-engine",), ("weir-manager",), ("weir-engine", "weir-manager"))
 
 
@@ -39,7 +42,7 @@ def configuration(members, detached):
     """`members`: {group: numbers}; `detached`: the right group is out of the service `keeps`."""
     text = """
 healthChecks:
-  - {name: hc, type: HTTP, checkIntervalSec: 1, timeoutSec: 1, httpHealthCheck: {port: 80}}
+  - {name: hc, type: HTTP, checkIntervalSec: 1, timeoutSec: 1, httpHealthCheck: {port: 80}, logConfig: {enable: true}}
 networkEndpointGroups:
 """
     for name, numbers in members.items():
@@ -87,6 +90,17 @@ class Observer:
     def stop(self):
         self.stopped.set()
         self.thread.join()
+
+    def complete(self, log):
+        """With what the manager's log says of the time between two questions."""
+        offset = time.time() - time.monotonic()
+        changes = {service: [] for service in ADDRESSES}
+        for line in log:
+            if found := CHANGE.match(line):
+                at = datetime.datetime.fromisoformat(found[1]).replace(tzinfo=datetime.timezone.utc).timestamp() - offset
+                for service in found[3].split(","):
+                    changes[service].append((at, self.names[found[2]], "HEALTHY" if found[4] == "HEALTHY" else "UNHEALTHY"))
+        return {service: with_changes(samples, changes[service]) for service, samples in self.samples.items()}
 
 
 class Events:
@@ -216,9 +230,13 @@ class Events:
             waiter.join()
 
 
-def connections(service, report):
+def connections(service, report, sockets):
+    def elsewhere(backend, port):
+        return frozenset(socket.split()[0] for socket in sockets[ADDRESSES[service], str(port)]) - {backend}
+
     for h in report["held"]:
-        yield Connection(service, h["backend"], h["opened"], h["answers"], h["ended"] or time.monotonic(), h["error"], h["moved"], h["port"])
+        yield Connection(service, h["backend"], h["opened"], h["answers"], h["ended"] or time.monotonic(), h["error"], h["moved"], h["port"],
+                         elsewhere(h["backend"], h["port"]))
     for port, began, ended, backend, error in report["new"]:
         yield Connection(service, backend, began, [] if error else [ended], ended, error, port=port)
 
@@ -259,6 +277,8 @@ def main():
             time.sleep(2 * SLACK_S)
             reports = {service: client.report() for service, client in clients.items()}
             sockets = sockets_of_clients(lab)
+            with open(f"{lab.directory}/weir-manager.log", encoding="utf-8") as log:
+                known = observer.complete(log)
         except BaseException:
             print(lab.tail(), file=sys.stderr)
             raise
@@ -266,13 +286,13 @@ def main():
             observer.stop()
 
     causes = list(events.causes)
-    for service, samples in observer.samples.items():
+    for service, samples in known.items():
         causes += observed_causes(service, samples, never_persists=service == "drops", forgets_on_failover=service == "switches",
                                   unanswered=events.unanswered)
-    history = History(observer.samples, causes, events.outages)
+    history = History(known, causes, events.outages)
     fates, wrong = collections.Counter(), []
     for service, report in reports.items():
-        for connection in connections(service, report):
+        for connection in connections(service, report, sockets):
             fate, why = history.fate(connection)
             if fate == "wrong":
                 wrong.append((connection, why))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The soak's checker: what it must accept and, above all, what it must not."""
 
-from fates import Cause, Connection, History, Sample, observed_causes
+from fates import Cause, Connection, History, Sample, observed_causes, with_changes
 
 ALL = {"b1": "HEALTHY", "b2": "HEALTHY", "b3": "HEALTHY"}
 
@@ -63,6 +63,36 @@ def test_P6_3_a_failing_backend_that_drains_may_have_turned_unhealthy_before():
         assert told.fate(connection(error="reset", last=29))[0] == fate
         assert told.fate(connection(last=50))[0] == "lived"  # it drains: not to have ended is right as well
         assert history(spans, unanswered=unanswered).fate(connection(error="reset", last=29))[0] == "wrong"
+
+
+def test_P7_5_a_backend_that_was_unhealthy_before_its_drain_has_not_turned_when_it_comes_back():
+    for before, life in (({"b1": "UNHEALTHY"}, "lived"), ({}, "wrong")):
+        # Everybody else is unhealthy at first: that is why a connection is at b1 at all (P2.2).
+        spans = ((0, 20, {b: "UNHEALTHY" for b in ALL} | ({} if before else {"b1": "HEALTHY"})), (20, 30, {"b1": "DRAINING"}),
+                 (30, 60, {"b1": "UNHEALTHY"}))
+        assert history(spans, never_persists=True).fate(connection(last=50))[0] == life
+
+
+def test_what_changed_twice_between_two_samples_is_known_from_the_log():
+    spans = ((0, 30, {"b2": "UNHEALTHY", "b3": "UNHEALTHY"}), (30, 60, {"b1": "DRAINING", "b2": "UNHEALTHY", "b3": "UNHEALTHY"}))
+    seen = samples(*spans, failover=["b3"])
+    filled = with_changes(seen, [(29.96, "b3", "HEALTHY"), (29.97, "b1", "UNHEALTHY"), (29.98, "b3", "UNHEALTHY"), (40, "b1", "HEALTHY")])
+    assert len(filled) == len(seen) + 4 - 1  # b1 drains at 40
+    assert [s.uses_failover() for s in filled if 29.95 < s.begin < 29.99] == [False, True, False]
+    told = History({"web": filled}, observed_causes("web", filled, forgets_on_failover=True), [])
+    assert told.fate(connection(error="reset", last=29)) == ("ended", "P6.5")
+    assert told.fate(connection(backend="b3", opened=29.97, last=29.9))[0] == "lived"
+    assert history(spans, failover=["b3"], forgets_on_failover=True).fate(connection(error="reset", last=29))[0] == "wrong"
+
+
+def test_P7_2_the_kernel_of_the_next_backend_may_take_a_packet_for_one_of_an_earlier_connection():
+    cause = Cause("P7.4", "web", frozenset(["b1"]), 30.5, 30.6)
+    lost = connection(error="no answer", ended=120, elsewhere=frozenset(["b2"]))
+    assert history(causes=[cause]).fate(lost) == ("ended", "P7.4")
+    assert history().fate(lost)[0] == "wrong"
+    assert history(causes=[cause]).fate(connection(error="no answer", ended=120))[0] == "wrong"
+    late = Cause("P7.4", "web", frozenset(["b1"]), 60, 60.1)
+    assert history(causes=[late]).fate(lost)[0] == "wrong"
 
 
 def test_P6_5_a_switch_between_pools_ends_those_of_the_old_pool():
