@@ -7,6 +7,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/x_tables.h>
 #include <linux/netfilter/xt_NFQUEUE.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstring>
@@ -200,6 +201,7 @@ TEST(DivertElements, ARouteMayCoverAVirtualAddress) {
 TEST(DivertRules, ATableTellsTheNumbersOfItsRun) {
   const RoutingOwnership own{10000, 0x77650000, 87};
   EXPECT_THAT(ownersIn(makeTable(Family::ipv4, {own}).get()), ElementsAre(own));
+  EXPECT_FALSE(nftnl_table_is_set(makeTable(Family::ipv4, {}).get(), NFTNL_TABLE_USERDATA));
   const NftTable foreign(nftnl_table_alloc());
   EXPECT_THAT(ownersIn(foreign.get()), IsEmpty());
 }
@@ -214,6 +216,25 @@ TEST(DivertRules, ATableTellsNumbersOfRunsThatHaveNotBeenCleanedUpAfter) {
   EXPECT_THAT(owners, ElementsAre(own, former[1], former[2], former[3]));
   EXPECT_EQ(ownersIn(makeTable(Family::ipv6, owners).get()), owners);
   EXPECT_THAT(ownersOf(own, {}), ElementsAre(own));
+}
+
+// A manager makes and reads them every few seconds for as long as it runs. Libraries forget parts.
+TEST(DivertRules, WhatIsMadeForAComparisonLeavesNoMemoryBehind) {
+  const RoutingOwnership own{10000, 0x77650000, 87};
+  const auto make = [&] {
+    for (const Family family : {Family::ipv4, Family::ipv6}) {
+      ownersIn(makeTable(family, {own}).get());
+      ownersIn(makeTable(family, {}).get());
+      makeChains(family, kParameters);
+      makeSet(family, DivertSet{});
+      makeRules(family, kParameters, QueueForm::native);
+      makeRules(family, kParameters, QueueForm::compat);
+    }
+  };
+  make();
+  const std::size_t before = ::mallinfo2().uordblks;
+  for (int i = 0; i < 1000; ++i) make();
+  EXPECT_LT(::mallinfo2().uordblks, before + 4096);
 }
 
 // As a dump shows it.

@@ -66,7 +66,6 @@ DivertElements joined(const DivertElements& a, const DivertElements& b) {
 void addTable(Messages& messages, Family family, int type, unsigned flags,
               const std::vector<RoutingOwnership>& owners = {}) {
   const NftTable table = makeTable(family, owners);
-  if (type != NFT_MSG_NEWTABLE) nftnl_table_unset(table.get(), NFTNL_TABLE_USERDATA);
   addNftMessage(messages, fmt::format("nf_tables table {}", kTableName), type, family, flags, 512,
                 [&table](nlmsghdr* m) { nftnl_table_nlmsg_build_payload(m, table.get()); });
 }

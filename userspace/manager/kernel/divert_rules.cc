@@ -143,6 +143,7 @@ NftTable makeTable(Family family, const std::vector<RoutingOwnership>& owners) {
   auto table = owned<NftTable>(nftnl_table_alloc());
   nftnl_table_set_u32(table.get(), NFTNL_TABLE_FAMILY, addressFamily(family));
   nftnl_table_set_str(table.get(), NFTNL_TABLE_NAME, kTableName);
+  if (owners.empty()) return table;
   std::string comment(kCommentBegin);
   for (std::size_t i = 0; i < owners.size(); ++i)
     comment += fmt::format("{}rules {}, tables {}, protocol {}", i == 0 ? "" : kCommentSeparator,

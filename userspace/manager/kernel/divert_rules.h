@@ -104,7 +104,7 @@ using NftSet = std::unique_ptr<nftnl_set, NftnlDeleter<nftnl_set_free>>;
 // `own`, then the newest of the former ones, as many as a comment has room for.
 std::vector<RoutingOwnership> ownersOf(const RoutingOwnership& own,
                                        std::span<const RoutingOwnership> former);
-// By its comment a table is known as weir's.
+// By its comment a table is known as weir's. Without owners: a table's name alone, to remove it.
 NftTable makeTable(Family, const std::vector<RoutingOwnership>& owners);
 // The same, from a comment; empty: not one of weir's.
 std::vector<RoutingOwnership> ownersIn(const nftnl_table*);
